@@ -1,0 +1,34 @@
+# Everything a fresh clone needs is python3 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Threads fight with the test workers for the cores.
+TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
+
+.PHONY: install demo test lint bench clean
+
+install: $(READY)
+
+$(READY): pyproject.toml constraints.txt src/netpact/version.py
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "netpact needs Python 3.10 or newer: make PYTHON=python3.11 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $(READY)
+
+demo: install
+	$(BIN)/netpact demo --data digits --out demo-out
+
+test: install
+	$(TESTS)
+
+lint: install
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+bench: install
+	@for script in benchmarks/*.py; do echo "== $$script"; OMP_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) demo-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,95 @@
+"""netpact: a small network, and a promise about it.
+
+    data + nn.Module --trace--> Network --compress--> Compressed --seal--> Pact --certify--> Pact with Certificate --verify--> Verdict
+
+Names are loaded when they are first used: importing netpact does not import torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from netpact.errors import PactError
+from netpact.version import __version__
+
+if TYPE_CHECKING:
+    from netpact.certificates import Certificate, risk_bound
+    from netpact.certification import certify
+    from netpact.datasets import Data, as_data, load_data
+    from netpact.format import Compressed, Pact, seal
+    from netpact.methods import Quantize, TernarySearch, compress
+    from netpact.models import build, load_model, parse_model, save_weights
+    from netpact.network import Network, trace
+    from netpact.seed import Seed
+    from netpact.training import Trained, TrainOptions, train
+    from netpact.verification import Verdict, verify
+
+# Where each public name lives. No submodule has the name of a verb: importing it would hide the verb.
+_HOMES = {
+    "risk_bound": "certificates",
+    "Certificate": "certificates",
+    "certify": "certification",
+    "load_data": "datasets",
+    "as_data": "datasets",
+    "Data": "datasets",
+    "Compressed": "format",
+    "Pact": "format",
+    "seal": "format",
+    "compress": "methods",
+    "Quantize": "methods",
+    "TernarySearch": "methods",
+    "build": "models",
+    "load_model": "models",
+    "parse_model": "models",
+    "save_weights": "models",
+    "Network": "network",
+    "trace": "network",
+    "Seed": "seed",
+    "train": "training",
+    "Trained": "training",
+    "TrainOptions": "training",
+    "Verdict": "verification",
+    "verify": "verification",
+}
+
+__all__ = [
+    "Certificate",
+    "Compressed",
+    "Data",
+    "Network",
+    "Pact",
+    "PactError",
+    "Quantize",
+    "Seed",
+    "TernarySearch",
+    "TrainOptions",
+    "Trained",
+    "Verdict",
+    "__version__",
+    "as_data",
+    "build",
+    "certify",
+    "compress",
+    "load_data",
+    "load_model",
+    "parse_model",
+    "risk_bound",
+    "save_weights",
+    "seal",
+    "trace",
+    "train",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'netpact' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"netpact.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

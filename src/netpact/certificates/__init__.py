@@ -1,0 +1,21 @@
+"""Certificates: the proven bound on a decoded network's risk, and the record that states it. No torch here."""
+
+from netpact.certificates.bound import FORMS, risk_bound
+from netpact.certificates.certificate import ARITHMETICS, PRIORS, Certificate
+from netpact.certificates.length import code_bits, elias_delta_bits
+from netpact.certificates.second_opinion import Opinion, check_bound
+from netpact.certificates.tail import invert_tail, log_tail
+
+__all__ = [
+    "ARITHMETICS",
+    "FORMS",
+    "PRIORS",
+    "Certificate",
+    "Opinion",
+    "check_bound",
+    "code_bits",
+    "elias_delta_bits",
+    "invert_tail",
+    "log_tail",
+    "risk_bound",
+]

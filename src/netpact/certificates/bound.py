@@ -1,0 +1,72 @@
+"""The three forms of the risk bound: exact, kl, hoeffding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from netpact.certificates.bisection import safe_end
+from netpact.certificates.inputs import MAX_CODE_BITS, error_counts, failure_probability, whole_number
+from netpact.certificates.tail import invert_tail
+from netpact.errors import one_of
+
+_EPS = 2.0**-52
+# Two roundings of each logarithm's argument, then its own and the product's; twice what they can add up to.
+_KL_ALLOWANCE = 8.0
+
+
+def risk_bound(*, errors: int, samples: int, code_bits: int, delta: float, form: str = "exact") -> float:
+    """The risk that a network decoded from `code_bits` bits does not exceed, given its errors on the samples.
+
+    With probability at least 1 - delta over the draw of the samples, for all messages of a prefix code at once
+    (the Occam's Razor bound of Langford 2005; Arora et al. 2018, Theorem 2.1 made exact):
+
+        risk <= B(errors, samples, log_inv),   log_inv = code_bits*ln 2 + ln(1/delta)
+
+    exact      max{p : P[Bin(m,p) <= k] >= exp(-log_inv)}
+    kl         max{p >= k/m : m*kl(k/m || p) <= log_inv}
+    hoeffding  k/m + sqrt(log_inv / (2m))
+
+    Assumes samples drawn independently from one distribution, and a code and a delta fixed before they were drawn.
+    The result is rounded outward, is at least errors/samples and at most 1, and exact <= kl <= hoeffding.
+    """
+    k, m = error_counts(errors=errors, samples=samples)
+    bits = whole_number(code_bits, name="code_bits", lowest=0, highest=MAX_CODE_BITS)
+    probability = failure_probability(delta)
+    if not isinstance(form, str) or form not in FORMS:
+        raise one_of(form, FORMS, option="form")
+    # Upwards: a larger log_inv is a larger bound.
+    log_inv = (bits * math.log(2.0) - math.log(probability)) * (1.0 + 4.0 * _EPS)
+    # Every looser form bounds the tighter ones too. Taking the least keeps their order where they meet (k = 0, or a
+    # bound near 1) and they differ by rounding alone.
+    order = list(FORMS)
+    return min(FORMS[name](k, m, log_inv) for name in order[order.index(form) :])
+
+
+def _exact(k: int, m: int, log_inv: float) -> float:
+    return invert_tail(errors=k, samples=m, log_inv=log_inv)
+
+
+def _kl(k: int, m: int, log_inv: float) -> float:
+    if k == m:
+        return 1.0
+
+    def too_risky(p: float) -> bool:
+        # m*kl(k/m || p) = k ln(k/(mp)) + (m-k) ln((m-k)/(mq))
+        wrong = k * math.log(k / (m * p)) if k else 0.0
+        right = (m - k) * math.log((m - k) / (m * (1.0 - p)))
+        slack = _KL_ALLOWANCE * _EPS * (m + abs(wrong) + abs(right))
+        return wrong + right - slack > log_inv
+
+    return safe_end(too_risky, low=k / m, high=1.0)
+
+
+def _hoeffding(k: int, m: int, log_inv: float) -> float:
+    return min(1.0, (k / m + math.sqrt(log_inv / (2.0 * m))) * (1.0 + 4.0 * _EPS))
+
+
+# From the tightest to the loosest: risk_bound relies on the order.
+FORMS: Mapping[str, Callable[[int, int, float], float]] = MappingProxyType(
+    {"exact": _exact, "kl": _kl, "hoeffding": _hoeffding}
+)

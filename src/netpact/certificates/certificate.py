@@ -1,0 +1,181 @@
+"""The record that states a bound, with everything that is needed to recompute it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from netpact.certificates import wording
+from netpact.certificates.bound import FORMS
+from netpact.certificates.inputs import (
+    MAX_CODE_BITS,
+    MAX_SAMPLES,
+    error_counts,
+    failure_probability,
+    real_number,
+    text,
+    whole_number,
+)
+from netpact.certificates.json_form import certificate_from_json, certificate_to_json
+from netpact.certificates.length import code_bits as count_code_bits
+from netpact.errors import PactError, one_of
+
+# What was fixed before the data were drawn, and is therefore free.
+PRIORS: Mapping[str, str] = MappingProxyType(
+    {
+        "data-free": "nothing but netpact's decoder was fixed before the data",
+        "conditional": "the decoder and a module of the user were fixed before the data",
+    }
+)
+# The precision that errors were counted in.
+ARITHMETICS = ("float32", "float64")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """A proven bound on the risk of the network in a message: bytes, errors, samples and delta decide it, nothing else.
+
+    errors counts every training sample whose margin is not clearly positive; near_ties of them lie within the rounding
+    tolerance. The test fields are there to look at and are no part of the bound.
+    """
+
+    bound: float
+    form: str
+    delta: float
+    errors: int
+    samples: int
+    code_bits: int
+    message_bytes: int
+    message_sha256: str
+    prior: str
+    arithmetic: str
+    data_name: str
+    data_fingerprint: str
+    classes: int
+    test_errors: int | None = None
+    test_samples: int | None = None
+    test_fingerprint: str | None = None
+    near_ties: int
+    kl_bound: float
+    hoeffding_bound: float
+    decoder_version: int
+    netpact_version: str
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        # Frozen: numpy numbers are replaced by Python's once, here, so that records compare and serialise alike.
+        for name, value in (self._checked_numbers() | self._checked_test()).items():
+            object.__setattr__(self, name, value)
+        self._check_names()
+        self._check_agreement()
+
+    def _checked_numbers(self) -> dict[str, object]:
+        k, m = error_counts(errors=self.errors, samples=self.samples)
+        bits = whole_number(self.code_bits, name="code_bits", lowest=0, highest=MAX_CODE_BITS)
+        bounds: dict[str, object] = {}
+        for name in ("bound", "kl_bound", "hoeffding_bound"):
+            bounds[name] = value = real_number(getattr(self, name), name=name)
+            if not k / m <= value <= 1.0:
+                raise PactError(f"from the training error {k / m!r} to 1 is allowed, got {value!r}", where=name)
+        return bounds | {
+            "delta": failure_probability(self.delta),
+            "errors": k,
+            "samples": m,
+            "code_bits": bits,
+            "message_bytes": whole_number(self.message_bytes, name="message_bytes", lowest=0, highest=MAX_CODE_BITS),
+            "classes": whole_number(self.classes, name="classes", lowest=2),
+            "near_ties": whole_number(self.near_ties, name="near_ties", lowest=0, highest=k),
+            "decoder_version": whole_number(self.decoder_version, name="decoder_version", lowest=0),
+        }
+
+    def _checked_test(self) -> dict[str, object]:
+        given = [value is not None for value in (self.test_errors, self.test_samples, self.test_fingerprint)]
+        if not any(given):
+            return {}
+        if not all(given):
+            raise PactError(
+                "test_errors, test_samples and test_fingerprint are given together or not at all", where="test_samples"
+            )
+        m = whole_number(self.test_samples, name="test_samples", lowest=1, highest=MAX_SAMPLES)
+        return {
+            "test_samples": m,
+            "test_errors": whole_number(self.test_errors, name="test_errors", lowest=0, highest=m),
+            "test_fingerprint": text(self.test_fingerprint, name="test_fingerprint"),
+        }
+
+    def _check_names(self) -> None:
+        for name, value, table in (
+            ("form", self.form, FORMS),
+            ("prior", self.prior, PRIORS),
+            ("arithmetic", self.arithmetic, ARITHMETICS),
+        ):
+            if not isinstance(value, str) or value not in table:
+                raise one_of(value, table, option=name)
+        for name in ("data_name", "data_fingerprint", "netpact_version"):
+            text(getattr(self, name), name=name)
+        if not isinstance(self.module, str):
+            raise PactError(f"a text is needed, got {self.module!r}", where="module")
+        if not isinstance(self.message_sha256, str) or not re.fullmatch("[0-9a-f]{64}", self.message_sha256):
+            raise PactError(f"64 hexadecimal digits are needed, got {self.message_sha256!r}", where="message_sha256")
+
+    def _check_agreement(self) -> None:
+        counted = count_code_bits(self.message_bytes)
+        if self.code_bits != counted:
+            raise PactError(
+                f"{self.message_bytes} bytes count for {counted} bits, got {self.code_bits}",
+                where="code_bits",
+                hint="every byte of the message and the announcement of its length count",
+            )
+        if self.bound != {"exact": self.bound, "kl": self.kl_bound, "hoeffding": self.hoeffding_bound}[self.form]:
+            raise PactError(
+                f"the bound {self.bound!r} differs from the {self.form}_bound given beside it", where="bound"
+            )
+        if (self.prior == "conditional") != bool(self.module):
+            raise PactError(
+                f"prior {self.prior!r} does not go with module {self.module!r}",
+                where="prior",
+                hint="a module of the user makes a certificate conditional; netpact's own networks have no name here",
+            )
+
+    @property
+    def kind(self) -> str:
+        return "certificate"
+
+    @property
+    def train_error(self) -> float:
+        return self.errors / self.samples
+
+    @property
+    def test_error(self) -> float | None:
+        if self.test_errors is None or self.test_samples is None:
+            return None
+        return self.test_errors / self.test_samples
+
+    @property
+    def theorem(self) -> str:
+        return wording.theorem(self)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The premises of the theorem."""
+        return wording.assumptions(self)
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """What rests on the word of whoever made the certificate: the program cannot check it."""
+        return wording.declarations(self)
+
+    def sentence(self) -> str:
+        """The whole statement in one plain sentence."""
+        return wording.sentence(self)
+
+    def to_json(self) -> dict[str, object]:
+        """All fields and everything derived from them, ready for json.dumps."""
+        return certificate_to_json(self)
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, object] | str) -> Certificate:
+        """The certificate that to_json wrote; anything unknown, missing, ill-typed or contradictory is refused."""
+        return certificate_from_json(cls, source)

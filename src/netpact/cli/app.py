@@ -1,0 +1,69 @@
+"""The netpact command: its table of commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from netpact.cli import commands
+from netpact.cli.console import people, print_json
+from netpact.errors import PactError
+
+# Typer keeps its parser's error class to itself, and has moved it before.
+_UsageError = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+app = typer.Typer(
+    name="netpact",
+    help="Compress a trained classifier into a small file, with a proven bound on its test error.\n\n"
+    "Exit codes: 0 fine, 1 refused by verify, 2 bad input, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for command in (
+    commands.demo,
+    commands.data,
+    commands.train,
+    commands.compress,
+    commands.certify,
+    commands.verify,
+    commands.info,
+):
+    app.command()(command)
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; a bad input is told as JSON if the command was to speak JSON."""
+    try:
+        code = app(arguments, prog_name="netpact", standalone_mode=False)
+        return code if isinstance(code, int) else FINE
+    except PactError as error:
+        return _tell(error.to_json(), arguments)
+    except _UsageError as error:
+        text = error.format_message()  # type: ignore[attr-defined]
+        return _tell({"error": text, "where": "command line", "hint": "see netpact --help"}, arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        people.print("interrupted; what was finished is kept")
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nothing more to say
+        return FINE
+
+
+def _tell(problem: dict[str, str], arguments: list[str]) -> int:
+    if "--json" in arguments:
+        print_json(problem)
+    else:
+        place = f"{problem['where']}: " if problem["where"] else ""
+        people.print(f"error: {place}{problem['error']}", style="red", markup=False)
+        if problem["hint"]:
+            people.print(f"  {problem['hint']}", markup=False)
+    return BAD_INPUT

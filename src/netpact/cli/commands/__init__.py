@@ -1,0 +1,11 @@
+"""One function per command; the imports inside them keep `netpact --help` quick."""
+
+from netpact.cli.commands.certify import certify
+from netpact.cli.commands.compress import compress
+from netpact.cli.commands.data import data
+from netpact.cli.commands.demo import demo
+from netpact.cli.commands.info import info
+from netpact.cli.commands.train import train
+from netpact.cli.commands.verify import verify
+
+__all__ = ["certify", "compress", "data", "demo", "info", "train", "verify"]

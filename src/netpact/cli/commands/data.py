@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from netpact.cli.console import people, print_json
+from netpact.cli.options import Json
+
+
+def data(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE.npz", help="As in --data.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Load a data set and describe it: counts, shape, classes, fingerprints, duplicates.
+
+    Looks in $NETPACT_DATA, then in the cache folder, then on OpenML. Example: netpact data digits
+    """
+    from netpact.datasets import describe, load_data
+
+    record = describe(load_data(name))
+    if json:
+        print_json(record)
+        return
+    listing = Table(title=f"{record['name']} (from {record['source']})", title_justify="left", show_header=False)
+    for key in ("input_shape", "classes", "train_inputs_in_test"):
+        listing.add_row(key.replace("_", " "), str(record[key]))
+    for part in ("train", "test"):
+        content = record[part]
+        if isinstance(content, dict):
+            for key in ("count", "duplicates", "class_counts", "fingerprint"):
+                listing.add_row(f"{part} {key.replace('_', ' ')}", str(content[key]))
+    people.print(listing)

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.options import DataName, Json
+
+
+def demo(
+    data: DataName = "digits",
+    seed: Annotated[int, typer.Option(min=0, help="Of training and search.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the files and the page; a second run goes on there.")] = Path(
+        "netpact-demo"
+    ),
+    delta: Annotated[float, typer.Option(help="The bounds hold with probability 1 - delta.")] = 0.05,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = min(2, os.cpu_count() or 1),
+    json: Json = False,
+) -> None:
+    """The whole way at once: train, compress at several sizes, seal, certify, verify, and show it all on a page.
+
+    Example: netpact demo --data digits --out netpact-demo
+    """
+    from netpact.demonstration import demonstrate
+    from netpact.reports import table
+
+    with progress_bar(f"demo on {data}") as bar:
+        result = demonstrate(
+            data, seed=seed, out=out, delta=delta, jobs=jobs, progress=lambda task: bar(task.done, task.total)
+        )
+    people.print(table(result.rows, title=f"{data}: {result.provenance.samples:,} training samples"))
+    people.print(result.sentence, soft_wrap=True)
+    people.print("Each bound holds separately with that probability. Check one yourself:")
+    people.print(f"  netpact verify {out / 'linear-search.pact'} --data {data}", soft_wrap=True)
+    people.print(f"The page: {result.page}", soft_wrap=True)
+    if json:
+        print_json(result.to_json())

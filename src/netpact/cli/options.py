@@ -1,0 +1,38 @@
+"""Options that several commands share, described once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+DataName: TypeAlias = Annotated[
+    str, typer.Option("--data", help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz")
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+Threads: TypeAlias = Annotated[int, typer.Option("--threads", min=0, help="CPU threads; 0 leaves the choice to torch.")]
+PactFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE.pact", show_default=False)]
+OwnModel: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="PACKAGE.MODULE:FUNCTION",
+        help="For files of a module of your own: the function that makes it (no arguments).",
+    ),
+]
+ModelName: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        show_default=False,
+        help="linear, mlp[:64-32], lenet5, conv[:8-16], or package.module:function for a module of your own.",
+    ),
+]
+
+
+def set_threads(threads: int) -> None:
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)

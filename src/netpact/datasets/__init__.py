@@ -1,0 +1,25 @@
+"""Data sets by name, the user's own data, splits and fingerprints. Neither torch nor scikit-learn is imported here."""
+
+from netpact.datasets.fingerprint import Fingerprinter
+from netpact.datasets.loading import NAMES, load_data
+from netpact.datasets.own import as_data, as_samples
+from netpact.datasets.samples import ArraySamples, Batch, Data, Samples
+from netpact.datasets.splits import split_indices
+from netpact.datasets.streams import StreamSamples, open_stream
+from netpact.datasets.summary import describe
+
+__all__ = [
+    "NAMES",
+    "ArraySamples",
+    "Batch",
+    "Data",
+    "Fingerprinter",
+    "Samples",
+    "StreamSamples",
+    "as_data",
+    "as_samples",
+    "describe",
+    "load_data",
+    "open_stream",
+    "split_indices",
+]

@@ -1,0 +1,141 @@
+"""From any array to what a network receives: checks and fixed conversions, the same for arrays and for streams."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.errors import PactError
+
+MAX_CLASSES = 65_536  # a label beyond this is not a class number but a mistake
+_CHANNELS = (1, 3)
+_CHECK_ROWS = 4096
+
+
+def to_array(value: object, *, where: str) -> NDArray[Any]:
+    """An array from an array, a tensor on any device, or nested lists; without a copy where that is possible."""
+    torch = sys.modules.get("torch")  # whoever holds a tensor has imported torch already
+    try:
+        if torch is not None and isinstance(value, torch.Tensor):
+            tensor = value.detach().cpu()
+            array = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+        else:
+            array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise PactError(f"this cannot be made an array: {error}", where=where, hint="give a dense array") from error
+    if isinstance(value, np.ma.MaskedArray):
+        raise PactError("a masked array", where=where, hint="fill or leave out the masked samples first")
+    return array
+
+
+def check_inputs(x: NDArray[Any], *, where: str, first: int = 0) -> NDArray[Any]:
+    """uint8 or finite float32 inputs of shape (n, *input_shape), channels first; `first` is the index of x[0].
+
+    (n, h, w) gets a channel axis. uint8 (n, h, w, c) with 1 or 3 channels becomes (n, c, h, w), unless the second axis
+    already looks like the channels. Float inputs keep their axes: nobody can know what they mean.
+    """
+    if x.ndim not in (2, 3, 4) or 0 in x.shape[1:]:
+        raise PactError(
+            f"inputs have shape (n, features), (n, h, w), (n, c, h, w) or, as uint8, (n, h, w, c); got {x.shape}",
+            where=where,
+        )
+    if x.dtype != np.uint8 and x.dtype.kind != "f":
+        raise PactError(
+            f"inputs are uint8 images or floating-point numbers, got {x.dtype}",
+            where=where,
+            hint="use astype(np.uint8) for images with values 0 to 255, astype(np.float32) for anything else",
+        )
+    if x.ndim == 3:
+        x = x[:, np.newaxis]
+    elif x.ndim == 4 and x.dtype == np.uint8 and x.shape[3] in _CHANNELS and x.shape[1] not in _CHANNELS:
+        x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    return x if x.dtype == np.uint8 else _finite_float32(x, where=where, first=first)
+
+
+def _finite_float32(x: NDArray[Any], *, where: str, first: int) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused below
+        x = x.astype(np.float32, copy=False)
+    for start in range(0, len(x), _CHECK_ROWS):
+        fine = np.isfinite(x[start : start + _CHECK_ROWS]).reshape(-1, int(np.prod(x.shape[1:]))).all(axis=1)
+        if not fine.all():
+            raise PactError(
+                "the input holds NaN, an infinite number or one too large for float32",
+                where=f"{where}, sample {first + start + int(np.argmin(fine))}",
+                hint="repair or leave out such samples before training",
+            )
+    return x
+
+
+def check_labels(y: NDArray[Any], *, count: int, where: str, first: int = 0) -> NDArray[np.int64]:
+    """int64 labels of shape (count,), each from 0 to MAX_CLASSES - 1; `first` is the index of y[0]."""
+    if y.ndim != 1:
+        raise PactError(
+            f"labels have shape (n,), got {y.shape}", where=where, hint="one class number for each sample, not one-hot"
+        )
+    if len(y) != count:
+        raise PactError(
+            f"{count} inputs and {len(y)} labels: sample {first + min(count, len(y))} lacks its other half", where=where
+        )
+    if y.dtype.kind not in "iu":
+        whole = y == np.floor(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
+        index = int(np.argmin(whole)) if len(y) else 0
+        raise PactError(
+            f"labels are integers, got {y.dtype}" + (f" {y[index]!s:.40}" if len(y) else ""),
+            where=f"{where}, sample {first + index}",
+            hint="number the classes from 0 and use astype(np.int64)",
+        )
+    check_range(y, classes=MAX_CLASSES, where=where, first=first)
+    return y.astype(np.int64, copy=False)
+
+
+def check_range(y: NDArray[Any], *, classes: int, where: str, first: int = 0) -> None:
+    outside = (y < 0) | (y >= classes)
+    if outside.any():
+        index = int(np.argmax(outside))
+        raise PactError(
+            f"labels are from 0 to {classes - 1}, got {int(y[index])}",
+            where=f"{where}, sample {first + index}",
+            hint="number the classes from 0; if the number of classes is too small, give it with classes=",
+        )
+
+
+def check_classes(classes: int) -> int:
+    if isinstance(classes, bool) or not isinstance(classes, (int, np.integer)) or not 2 <= classes <= MAX_CLASSES:
+        raise PactError(f"a whole number from 2 to {MAX_CLASSES} is needed, got {classes!r}", where="classes")
+    return int(classes)
+
+
+def count_classes(*, lowest: int, highest: int, where: str) -> int:
+    """One more than the highest label; at least two different labels have to occur."""
+    if lowest == highest:
+        raise PactError(
+            f"only one class: every label is {lowest}, from sample 0 on",
+            where=where,
+            hint="a classifier needs two classes; if others exist but do not occur here, give classes=",
+        )
+    return highest + 1
+
+
+def as_network_input(x: NDArray[Any]) -> NDArray[np.float32]:
+    """A fresh float32 batch: uint8 images become x/255, floats stay as they are.
+
+    A fixed function of each sample alone. Data-set means or any other statistic would be a choice made by looking at
+    the data, and would have to be paid for in the message.
+    """
+    if x.dtype == np.uint8:
+        return np.divide(x, np.float32(255), dtype=np.float32)
+    return np.array(x, dtype=np.float32, order="C")
+
+
+def rows(count: int, *, size: int) -> Iterator[slice]:
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def check_batch_size(size: int) -> None:
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise PactError(f"a whole number from 1 up is needed, got {size!r}", where="batch size")

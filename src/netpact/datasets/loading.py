@@ -1,0 +1,103 @@
+"""load_data: a data set by name or from an .npz file."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from netpact.datasets import openml
+from netpact.datasets.arrays import check_labels, count_classes
+from netpact.datasets.catalogue import KNOWN, KnownSet, cache_folder, data_folders
+from netpact.datasets.npz import read_npz
+from netpact.datasets.samples import ArraySamples, Data
+from netpact.datasets.splits import split_indices
+from netpact.errors import PactError, one_of
+
+_log = logging.getLogger(__name__)
+_DIGITS_TEST = 360
+NAMES = ("digits", *KNOWN)
+
+
+def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
+    """A data set by name (digits, mnist, ...) or from an .npz file with x_train, y_train and maybe x_test, y_test.
+
+    limit  take only the first so many training samples; the name says so: "mnist[:1000]"
+    """
+    text = str(name_or_path)
+    if text == "digits":
+        data = _digits()
+    elif text in KNOWN:
+        data = _known(text)
+    elif text.endswith(".npz"):
+        path = Path(name_or_path).expanduser()
+        data = _from_file(path, name=path.stem, known=None)
+    else:
+        raise one_of(text, (*NAMES, "a path that ends in .npz"), option="data")
+    return data if limit is None else _shorten(data, limit)
+
+
+def _digits() -> Data:
+    """scikit-learn's digits, which every installation has: grey values 0 to 16 as x/16, split by counter 0."""
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    images = (bunch.images / 16).astype(np.float32)
+    whole = ArraySamples(images, bunch.target, "digits", 10)
+    first, second = split_indices(whole.count, held_out=_DIGITS_TEST, counter=0)
+    train, test = whole.take(first, name="digits train"), whole.take(second, name="digits test")
+    return Data("digits", 10, train, test, source="scikit-learn load_digits")
+
+
+def _known(name: str) -> Data:
+    known = KNOWN[name]
+    places = [folder / f"{name}.npz" for folder in data_folders()]
+    for path in places:
+        if path.is_file():
+            return _from_file(path, name=name, known=known)
+    target = cache_folder() / f"{name}.npz"
+    try:
+        _log.info("downloading %s to %s", name, target)
+        openml.download(known, target=target)
+    except PactError as error:
+        channels, height, width = known.input_shape
+        shape = f"(n, {height}, {width}{', 3' if channels == 3 else ''})"
+        raise PactError(
+            f"not found: {', '.join(str(path) for path in places)}; and {error}",
+            where=name,
+            hint=f"get it from {known.home} and save x_train, y_train, x_test, y_test (uint8 images {shape}) "
+            f"as {name}.npz in the folder that NETPACT_DATA names, or in {cache_folder()}",
+        ) from error
+    return _from_file(target, name=name, known=known)
+
+
+def _from_file(path: Path, *, name: str, known: KnownSet | None) -> Data:
+    arrays = read_npz(path)
+    where = {part: f"{path}, y_{part}" for part in ("train", "test")}
+    labels = {
+        part: check_labels(arrays[f"y_{part}"], count=len(np.atleast_1d(arrays[f"x_{part}"])), where=where[part])
+        for part in where
+        if f"y_{part}" in arrays
+    }
+    if not all(len(part) for part in labels.values()):
+        raise PactError("no samples", where=str(path))
+    y = labels["train"]
+    # The classes of both parts: a file has no other place to say how many there are.
+    seen = count_classes(lowest=int(y.min()), highest=int(y.max()), where=where["train"])
+    classes = known.classes if known else max(seen, *(int(part.max()) + 1 for part in labels.values()))
+    parts = {part: ArraySamples(arrays[f"x_{part}"], labels[part], f"{name} {part}", classes) for part in labels}
+    data = Data(name, classes, parts["train"], parts.get("test"), source=str(path))
+    if known and data.input_shape != known.input_shape:
+        raise PactError(f"images of shape {data.input_shape}, {name} has {known.input_shape}", where=str(path))
+    return data
+
+
+def _shorten(data: Data, limit: int) -> Data:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= data.train.count:
+        raise PactError(f"a whole number from 1 to {data.train.count} is needed, got {limit!r}", where="limit")
+    name = f"{data.name}[:{limit}]"
+    train = cast(ArraySamples, data.train)  # load_data makes no other kind
+    return replace(data, name=name, train=train.take(slice(limit), name=f"{name} train"))

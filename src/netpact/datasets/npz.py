@@ -1,0 +1,119 @@
+"""Reading .npz files as untrusted input: no pickles, and no memory taken before the declared sizes were checked."""
+
+from __future__ import annotations
+
+import math
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from netpact.errors import PactError
+
+TRAIN_KEYS = ("x_train", "y_train")
+TEST_KEYS = ("x_test", "y_test")
+MAX_BYTES = 16 * 2**30  # unpacked; data beyond this should come through a loader
+FREE_BYTES = 64 * 2**20  # small enough to unpack whatever the ratio
+MAX_RATIO = 100  # unpacked to packed; images stay below 10, a zip bomb is near 1000
+
+# What the zip and array readers raise on damaged files.
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays x_train, y_train and, if the file has them, x_test, y_test. Other arrays are not read."""
+    with _refuse_damage(path), path.open("rb") as file:
+        with zipfile.ZipFile(file) as archive:
+            keys = _keys(archive, path)
+            _check_sizes(archive, keys, path)
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in keys}
+
+
+@contextmanager
+def _refuse_damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise PactError("there is no such file", where=str(path)) from error
+    except _DAMAGE as error:
+        raise PactError(
+            f"this cannot be read as an .npz file of plain arrays: {error}",
+            where=str(path),
+            hint="write it with np.savez_compressed(path, x_train=..., y_train=..., x_test=..., y_test=...)",
+        ) from error
+
+
+def _keys(archive: zipfile.ZipFile, path: Path) -> tuple[str, ...]:
+    names = archive.namelist()
+    found = {name.removesuffix(".npy") for name in names}
+    if len(found) != len(names):
+        raise PactError("an array occurs twice in the file", where=str(path))
+    if not found.issuperset(TRAIN_KEYS):
+        present = ", ".join(sorted(found)) or "nothing"
+        raise PactError(
+            f"needed: {', '.join(TRAIN_KEYS)}; optional: {', '.join(TEST_KEYS)}; in the file: {present}",
+            where=str(path),
+        )
+    if found.isdisjoint(TEST_KEYS):
+        return TRAIN_KEYS
+    if not found.issuperset(TEST_KEYS):
+        raise PactError(f"{' and '.join(TEST_KEYS)} come together or not at all", where=str(path))
+    return TRAIN_KEYS + TEST_KEYS
+
+
+def _check_sizes(archive: zipfile.ZipFile, keys: tuple[str, ...], path: Path) -> None:
+    packed = unpacked = 0
+    for key in keys:
+        member = archive.getinfo(f"{key}.npy")
+        with archive.open(member) as stream:
+            declared = _declared_bytes(stream, where=f"{path}, {key}")
+        if declared != member.file_size:
+            raise PactError(
+                f"the array declares {declared} bytes, the file holds {member.file_size}", where=f"{path}, {key}"
+            )
+        packed, unpacked = packed + member.compress_size, unpacked + declared
+    if unpacked > MAX_BYTES:
+        raise PactError(
+            f"{unpacked} bytes unpacked, at most {MAX_BYTES} are read", where=str(path), hint="give a torch DataLoader"
+        )
+    if unpacked > max(FREE_BYTES, MAX_RATIO * packed):
+        raise PactError(
+            f"{packed} bytes would unpack to {unpacked}, more than {MAX_RATIO} times as many",
+            where=str(path),
+            hint="if you trust the file, write it again uncompressed with np.savez",
+        )
+
+
+def _declared_bytes(stream: IO[bytes], *, where: str) -> int:
+    """Header and data of an array as its header declares them."""
+    version = npy.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = npy.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, _, dtype = npy.read_array_header_2_0(stream)
+    else:
+        raise PactError(f"array format {version} is not known; allowed: (1, 0), (2, 0)", where=where)
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise PactError(f"an array of type {dtype}; only plain numbers are read", where=where)
+    return stream.tell() + math.prod(shape) * dtype.itemsize

@@ -1,0 +1,133 @@
+"""Samples: what a network receives, in a fixed order; and Data: a training set with or without a test set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.datasets.arrays import (
+    as_network_input,
+    check_batch_size,
+    check_classes,
+    check_inputs,
+    check_labels,
+    check_range,
+    rows,
+    to_array,
+)
+from netpact.datasets.fingerprint import Fingerprinter
+from netpact.errors import PactError
+
+Batch = tuple[NDArray[np.float32], NDArray[np.int64]]
+
+
+@runtime_checkable
+class Samples(Protocol):
+    """Inputs and labels as the network receives them: every pass gives the same samples in the same order."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Channels first, (1, 28, 28) for example, or (64,) for vectors."""
+
+    def batches(self, size: int = 1024) -> Iterator[Batch]:
+        """float32 inputs (n, *input_shape) and int64 labels (n,), n = size except in the last batch."""
+
+    def fingerprint(self) -> str:
+        """The word sha256, a colon and the hex digest that Fingerprinter defines."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySamples:
+    """Samples in memory. uint8 images stay uint8 and become x/255 batch by batch.
+
+    The arrays are not copied where they fit already: whoever changes them afterwards changes the data.
+    """
+
+    inputs: NDArray[Any]
+    labels: NDArray[Any]
+    name: str
+    classes: int
+
+    def __post_init__(self) -> None:
+        classes = check_classes(self.classes)
+        inputs = check_inputs(to_array(self.inputs, where=f"{self.name}, inputs"), where=self.name)
+        labels = check_labels(to_array(self.labels, where=f"{self.name}, labels"), count=len(inputs), where=self.name)
+        if not len(labels):
+            raise PactError("no samples", where=self.name, hint="give at least one sample")
+        check_range(labels, classes=classes, where=self.name)
+        for field, array in (("inputs", inputs), ("labels", labels)):
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(self, field, view)
+        object.__setattr__(self, "classes", classes)
+
+    @property
+    def count(self) -> int:
+        return len(self.labels)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return tuple(self.inputs.shape[1:])
+
+    def batches(self, size: int = 1024) -> Iterator[Batch]:
+        check_batch_size(size)
+        return ((as_network_input(self.inputs[part]), self.labels[part].copy()) for part in rows(self.count, size=size))
+
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        running = Fingerprinter(self.input_shape)
+        for x, y in self.batches():
+            running.update(x, y)
+        return running.digest()
+
+    def take(self, indices: NDArray[np.int64] | slice, *, name: str) -> ArraySamples:
+        """The samples at these places, in this order, under a name that says what was taken."""
+        return ArraySamples(self.inputs[indices], self.labels[indices], name, self.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A training set, a test set where there is one, and where they came from."""
+
+    name: str
+    classes: int
+    train: Samples
+    test: Samples | None = None
+    source: str = "memory"
+
+    def __post_init__(self) -> None:
+        for part, samples in (("train", self.train), ("test", self.test)):
+            if samples is None:
+                continue
+            if samples.input_shape != self.input_shape:
+                raise PactError(
+                    f"inputs have shape {samples.input_shape}, those of the training set {self.input_shape}",
+                    where=f"{self.name}, {part}",
+                )
+            if samples.classes != self.classes:
+                raise PactError(
+                    f"{samples.classes} classes instead of {self.classes}",
+                    where=f"{self.name}, {part}",
+                    hint="give the number of classes with classes=",
+                )
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return self.train.input_shape

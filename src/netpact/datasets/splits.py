@@ -1,0 +1,52 @@
+"""Splits that are a fixed function of the number of samples and a counter, so that the data cannot influence them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.errors import PactError
+
+_WORD = 2**64
+_GAMMA = 0x9E3779B97F4A7C15  # the increment and the two multipliers of SplitMix64 (Steele, Lea, Flood 2014)
+_MIX_1 = 0xBF58476D1CE4E5B9
+_MIX_2 = 0x94D049BB133111EB
+
+
+def split_indices(count: int, *, held_out: int, counter: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split the samples 0 .. count-1 into two parts, the second with held_out samples; both parts in ascending order.
+
+    Sample i gets the key of place i in the SplitMix64 stream whose start depends on (count, counter) only:
+
+        mix(z)  = c ^ c>>31,  b = (z ^ z>>30) * 0xBF58476D1CE4E5B9,  c = (b ^ b>>27) * 0x94D049BB133111EB
+        start   = mix( mix(count + GAMMA) ^ counter ),   GAMMA = 0x9E3779B97F4A7C15
+        key(i)  = mix( start + (i + 1) * GAMMA )         everything modulo 2^64
+
+    The held_out samples with the smallest keys are the second part. mix is a bijection and GAMMA is odd, so no two keys
+    are equal, and the result is the same with every sorting routine, machine and library version.
+    """
+    _check_whole(count, option="count", least=2, below=2**40)
+    _check_whole(held_out, option="held_out", least=1, below=count)
+    _check_whole(counter, option="counter", least=0, below=_WORD)
+    start = _mix(_mix((count + _GAMMA) % _WORD) ^ counter)
+    keys = _mix_words(np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GAMMA) + np.uint64(start))
+    chosen = keys <= np.partition(keys, held_out - 1)[held_out - 1]
+    return np.flatnonzero(~chosen).astype(np.int64), np.flatnonzero(chosen).astype(np.int64)
+
+
+def _mix(z: int) -> int:
+    z = ((z ^ (z >> 30)) * _MIX_1) % _WORD
+    z = ((z ^ (z >> 27)) * _MIX_2) % _WORD
+    return z ^ (z >> 31)
+
+
+def _mix_words(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """mix for a whole array: unsigned array arithmetic wraps around at 2^64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_MIX_1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_MIX_2)
+    return z ^ (z >> np.uint64(31))
+
+
+def _check_whole(value: int, *, option: str, least: int, below: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < below:
+        raise PactError(f"a whole number from {least} to {below - 1} is needed, got {value!r}", where=option)

@@ -1,0 +1,231 @@
+"""The whole way of the data on one data set: train, compress at several sizes, seal, certify, verify, report."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpact.certification import certify
+from netpact.datasets import load_data
+from netpact.errors import PactError
+from netpact.files import read_bytes, write_atomically
+from netpact.format import Pact, seal
+from netpact.methods import compress, make_method
+from netpact.models import build, load_model, parse_model, save_weights
+from netpact.network import trace
+from netpact.reports import Provenance, Row, find_best, render_page
+from netpact.runs import MISSING, Engine, JsonValue, ResultStore, Task, TaskDone, engine_for
+from netpact.seed import Seed
+from netpact.training import TrainOptions, error_rate, train
+from netpact.verification import verify
+from netpact.version import __version__
+
+if TYPE_CHECKING:
+    from netpact.datasets import Data
+
+_STEPS = 1500  # optimizer steps for each network, whatever the size of the data set
+_BATCH = 128
+_FLOAT_BYTES = 4
+
+# file name, network, method, options: sizes from large to small, then a head that is searched for
+_PLAN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    ("mlp-8bit", "mlp", "quantize", {"bits": "8"}),
+    ("mlp-4bit", "mlp", "quantize", {"bits": "4"}),
+    ("mlp-3bit", "mlp", "quantize", {"bits": "3"}),
+    ("mlp-codebook", "mlp", "quantize", {"grid": "codebook", "bits": "2"}),
+    ("linear-3bit", "linear", "quantize", {"bits": "3"}),
+    ("linear-ternary", "linear", "quantize", {"grid": "ternary"}),
+    ("linear-search", "linear", "ternary-search", {}),
+)
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """The rows of the table, the sentence about the best of them, and the page that shows them."""
+
+    rows: tuple[Row, ...]
+    sentence: str
+    provenance: Provenance
+    page: Path
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "rows": [row.to_json() for row in self.rows],
+            "sentence": self.sentence,
+            "page": str(self.page),
+            "provenance": self.provenance.to_json(),
+        }
+
+
+def demonstrate(
+    data_name: str,
+    *,
+    seed: int = 0,
+    out: str | Path,
+    delta: float = 0.05,
+    jobs: int = 1,
+    progress: Callable[[TaskDone], None] | None = None,
+) -> Demonstration:
+    """Run everything, keep it in the folder `out`, and write `out/index.html`. What is there already is not done again."""
+    data, folder = load_data(data_name), Path(out)
+    Seed(seed)
+    shared: dict[str, JsonValue] = {"data": data_name, "fingerprint": data.train.fingerprint(), "seed": seed}
+    networks = sorted({network for _, network, _, _ in _PLAN})
+    training = [
+        Task(f"train-{name}", train_network, {**shared, "network": name, "out": str(folder)}, version=__version__)
+        for name in networks
+    ]
+    # The second half's tasks need the first half's files, so their total is known to the progress callback from the start.
+    total = len(training) + len(_PLAN)
+    store, engine = ResultStore(folder / "run"), engine_for(jobs)
+
+    def report(before: int) -> Callable[[TaskDone], None] | None:
+        if progress is None:
+            return None
+        return lambda done: progress(TaskDone(before + done.done, total, done.key, done.reused))
+
+    trained = _results(engine, training, store, report(0))
+    weights = dict(zip(networks, trained, strict=True))
+    sealing = [
+        Task(
+            key,
+            seal_network,
+            {**shared, "weights": weights[network], "method": method, "options": dict(options), "delta": delta, "key": key},
+            version=__version__,
+        )
+        for key, network, method, options in _PLAN
+    ]
+    _results(engine, sealing, store, report(len(training)))
+    rows = [_original_row(weights[name], data) for name in reversed(networks)]
+    rows += [_pact_row(key, folder, data, method) for key, _, method, _ in _PLAN]
+    return _finish(rows, folder, data, delta=delta, seed=seed)
+
+
+def train_network(*, data: str, fingerprint: str, seed: int, network: str, out: str) -> dict[str, JsonValue]:
+    """Task: train one network and write its weights."""
+    source = _load(data, fingerprint)
+    epochs = max(2, -(-_STEPS * _BATCH // source.train.count))
+    architecture = parse_model(network, input_shape=source.input_shape, classes=source.classes)
+    options = TrainOptions(epochs=epochs, batch_size=_BATCH, learning_rate=0.01, seed=Seed(seed).child(network))
+    trained = train(build(architecture, seed=Seed(seed).child(network, "start")), source.train, options)
+    path = save_weights(trained.module, Path(out) / f"{network}.safetensors")
+    return {"file": str(path), "sha256": _sha256(path), "epochs": epochs}
+
+
+def seal_network(
+    *,
+    data: str,
+    fingerprint: str,
+    seed: int,
+    weights: dict[str, JsonValue],
+    method: str,
+    options: dict[str, str],
+    delta: float,
+    key: str,
+) -> dict[str, JsonValue]:
+    """Task: compress one trained network, seal it, certify it, write it."""
+    source = _load(data, fingerprint)
+    network = trace(load_model(str(weights["file"])), source)
+    searched = {**options, "seed": str(seed)} if method == "ternary-search" else options
+    pact = seal(compress(network, make_method(method, searched), samples=source.train))
+    path = certify(pact, source, delta=delta).write(Path(str(weights["file"])).with_name(f"{key}.pact"))
+    return {"file": str(path), "sha256": _sha256(path)}
+
+
+def _load(name: str, fingerprint: str) -> Data:
+    data = load_data(name)
+    if data.train.fingerprint() != fingerprint:
+        raise PactError("the data changed while the demonstration was running", where=name)
+    return data
+
+
+def _results(
+    engine: Engine, tasks: list[Task], store: ResultStore, progress: Callable[[TaskDone], None] | None
+) -> list[dict[str, JsonValue]]:
+    """Run the tasks; a stored result counts only while the file it speaks of is still there, unchanged."""
+    for task in tasks:
+        stored = store.get(task)
+        if stored is not MISSING and not _is_intact(stored):
+            store.discard(task)
+    results = []
+    for outcome in engine.run(tasks, store, progress):
+        if outcome.error is not None or not isinstance(outcome.result, dict):
+            raise PactError(str(outcome.error), where=outcome.task.key)
+        results.append(outcome.result)
+    return results
+
+
+def _is_intact(result: JsonValue) -> bool:
+    if not isinstance(result, dict):
+        return False
+    path = Path(str(result.get("file")))
+    return path.is_file() and _sha256(path) == result.get("sha256")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
+def _original_row(weights: dict[str, JsonValue], data: Data) -> Row:
+    module = load_model(str(weights["file"]))
+    errors, samples = error_rate(module, data.train)
+    tested = None if data.test is None else error_rate(module, data.test)
+    parameters = sum(parameter.numel() for parameter in module.parameters())
+    return Row(
+        name=f"{module.netpact_architecture}, original",
+        method="trained",
+        classes=data.classes,
+        parameters=parameters,
+        message_bytes=_FLOAT_BYTES * parameters,
+        train_error=errors / samples,
+        test_error=None if tested is None else tested[0] / tested[1],
+    )
+
+
+def _pact_row(key: str, folder: Path, data: Data, method: str) -> Row:
+    """Read the file back and verify it, as a stranger would."""
+    path = folder / f"{key}.pact"
+    pact = Pact.read(path)
+    verdict = verify(pact, data)
+    if pact.certificate is None:
+        raise PactError("the file has lost its certificate", where=str(path))
+    return Row(
+        name=key.replace("-", " ", 1),
+        method=method,
+        classes=data.classes,
+        parameters=count_parameters(pact),
+        message_bytes=len(pact.message),
+        train_error=pact.certificate.train_error,
+        test_error=verdict.test_error,
+        bound=pact.certificate.bound,
+        code_bits=pact.code_bits,
+        file=path.name,
+        agreed=verdict.agreed,
+    )
+
+
+def count_parameters(pact: Pact) -> int:
+    return sum(parameter.numel() for parameter in pact.to_module().parameters())
+
+
+def _finish(rows: list[Row], folder: Path, data: Data, *, delta: float, seed: int) -> Demonstration:
+    best = find_best(rows)
+    certificate = None if best is None or best.file is None else Pact.read(folder / best.file).certificate
+    sentence = "Nothing has been proven: verification refused every file." if certificate is None else certificate.sentence()
+    provenance = Provenance(
+        version=__version__,
+        seed=seed,
+        data_name=data.name,
+        data_fingerprint=data.train.fingerprint(),
+        samples=data.train.count,
+        delta=delta,
+        command=f"netpact demo --data {data.name} --seed {seed} --out {folder}",
+        created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+    page = render_page(rows, sentence=sentence, provenance=provenance, title=f"netpact: {data.name}")
+    path = write_atomically(folder / "index.html", page.encode())
+    return Demonstration(tuple(rows), sentence, provenance, path)

@@ -1,0 +1,48 @@
+"""From decoded tensors to a running module."""
+
+from __future__ import annotations
+
+import sys
+
+import torch
+from torch import nn
+
+from netpact.errors import PactError
+from netpact.format.compressed import Compressed
+from netpact.models import OwnModule, build
+
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def load_module(compressed: Compressed, module: nn.Module | None) -> nn.Module:
+    """Fill a module of the right architecture. Every tensor is spoiled first: what the message does not set is seen."""
+    if module is None:
+        if isinstance(compressed.architecture, OwnModule):
+            raise PactError("the tensors of a user's own module need that module", where="message")
+        # The decoder has checked the number of parameters against the caller's limit.
+        module = build(compressed.architecture, max_parameters=sys.maxsize)
+    target = module
+    target = target.eval().to(_DTYPES[compressed.arithmetic])
+    tensors = {**dict(target.named_parameters()), **dict(target.named_buffers())}
+    for tensor in tensors.values():
+        spoil(tensor)
+    for name, coded in compressed.tensors.items():
+        weights = torch.from_numpy(coded.weights())
+        with torch.no_grad():
+            tensors[name].copy_(weights)
+        if not torch.isfinite(tensors[name]).all():
+            raise PactError(f"the weights overflow {compressed.arithmetic}", where=name)
+    for parameter in target.parameters():
+        parameter.requires_grad_(False)
+    return target
+
+
+@torch.no_grad()
+def spoil(tensor: torch.Tensor) -> None:
+    """NaN where the type has it, else the smallest number, so that a tensor nobody sets cannot pass unnoticed."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        tensor.fill_(torch.nan)
+    elif tensor.dtype == torch.bool:
+        tensor.logical_not_()
+    else:
+        tensor.fill_(torch.iinfo(tensor.dtype).min)

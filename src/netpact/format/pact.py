@@ -1,0 +1,150 @@
+"""The .pact file: a message, a certificate beside it, and a checksum around both."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpact.certificates import Certificate, code_bits
+from netpact.errors import PactError
+from netpact.files import read_bytes, write_atomically
+from netpact.format.compressed import Compressed
+from netpact.format.message import DEFAULT_MAX_PARAMETERS, decode_message, encode_message, peek_architecture
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from netpact.models import Architecture, OwnModule
+
+MAGIC = b"PACT"
+CONTAINER_VERSION = 1
+_CHECKSUM_BYTES = 8
+_LENGTH_BYTES = 4
+_MOST_CERTIFICATE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Pact:
+    """A small network and a promise about it.
+
+    message      everything the decoder reads, and all that is counted
+    certificate  what has been proven about it, or None; the decoder never looks at it
+    """
+
+    message: bytes
+    certificate: Certificate | None = None
+
+    @property
+    def code_bits(self) -> int:
+        """8 bits for every byte of the message and the cost of announcing their number."""
+        return code_bits(len(self.message))
+
+    @property
+    def message_sha256(self) -> str:
+        return hashlib.sha256(self.message).hexdigest()
+
+    @property
+    def architecture(self) -> Architecture | OwnModule:
+        return peek_architecture(self.message)[0]
+
+    @property
+    def arithmetic(self) -> str:
+        return peek_architecture(self.message)[1]
+
+    def with_certificate(self, certificate: Certificate | None) -> Pact:
+        return replace(self, certificate=certificate)
+
+    def decode(self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> Compressed:
+        return decode_message(self.message, module, max_parameters=max_parameters)
+
+    def to_module(
+        self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS
+    ) -> nn.Module:
+        """A plain nn.Module in eval mode. `module` is needed (and copied) only for a user's own architecture."""
+        from netpact.format.loading import load_module
+
+        compressed = self.decode(module, max_parameters=max_parameters)
+        return load_module(compressed, None if module is None else copy.deepcopy(module))
+
+    def to_bytes(self) -> bytes:
+        statement = b"" if self.certificate is None else json.dumps(self.certificate.to_json()).encode()
+        body = MAGIC + bytes([CONTAINER_VERSION]) + _announced(self.message) + _announced(statement)
+        return body + _checksum(body)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Pact:
+        """Open untrusted bytes: nothing is unpickled or imported, and no length is believed before it is checked."""
+        if content[: len(MAGIC)] != MAGIC:
+            raise PactError("this is not a .pact file: it does not begin with PACT", where="byte 0")
+        if len(content) < len(MAGIC) + 1 + 2 * _LENGTH_BYTES + _CHECKSUM_BYTES:
+            raise PactError(f"the file ends after {len(content)} bytes, in its header", hint="copy it again")
+        if content[len(MAGIC)] != CONTAINER_VERSION:
+            raise PactError(
+                f"container version {content[len(MAGIC)]}, this netpact reads version {CONTAINER_VERSION}",
+                where=f"byte {len(MAGIC)}",
+                hint="install a newer netpact",
+            )
+        body, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
+        message, position = _take(body, len(MAGIC) + 1, "message")
+        statement, position = _take(body, position, "certificate")
+        if position != len(body):
+            raise PactError(f"{len(body) - position} bytes stand behind the certificate", where=f"byte {position}")
+        if _checksum(body) != checksum:
+            raise PactError("the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again")
+        return cls(message, _parse_certificate(statement))
+
+    def write(self, path: str | Path) -> Path:
+        return write_atomically(path, self.to_bytes())
+
+    @classmethod
+    def read(cls, path: str | Path) -> Pact:
+        try:
+            return cls.from_bytes(read_bytes(path))
+        except PactError as error:
+            if str(path) in error.where:
+                raise
+            place = f"{path}, {error.where}" if error.where else str(path)
+            raise PactError(error.what, where=place, hint=error.hint) from error
+
+
+def seal(compressed: Compressed) -> Pact:
+    """Write a compressed network as a message. From here on only its bytes count."""
+    return Pact(encode_message(compressed))
+
+
+def _announced(part: bytes) -> bytes:
+    return len(part).to_bytes(_LENGTH_BYTES, "big") + part
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.sha256(body).digest()[:_CHECKSUM_BYTES]
+
+
+def _take(body: bytes, position: int, what: str) -> tuple[bytes, int]:
+    start = position + _LENGTH_BYTES
+    length = int.from_bytes(body[position:start], "big")
+    if start > len(body) or length > len(body) - start:
+        raise PactError(
+            f"the {what} announces {length} bytes, the file has {max(0, len(body) - start)} left",
+            where=f"byte {position}",
+            hint="the file is cut off: copy it again",
+        )
+    return body[start : start + length], start + length
+
+
+def _parse_certificate(statement: bytes) -> Certificate | None:
+    if not statement:
+        return None
+    if len(statement) > _MOST_CERTIFICATE_BYTES:
+        raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
+    try:
+        content = json.loads(statement)
+    except (ValueError, RecursionError) as error:
+        raise PactError(f"the certificate is not JSON: {error}", where="certificate") from error
+    if not isinstance(content, dict):
+        raise PactError("the certificate is not a JSON object", where="certificate")
+    return Certificate.from_json(content)

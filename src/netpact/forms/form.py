@@ -1,0 +1,60 @@
+"""What a coded tensor is: a form (its few parameters) and whole-number symbols."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.coding import Coder, Contexts
+from netpact.errors import PactError
+
+Symbols = NDArray[np.int64]
+Weights = NDArray[np.float64]
+
+
+class Form(Protocol):
+    """How symbols become weights. A form is a small frozen record; two tensors of equal form share it in the message."""
+
+    tag: ClassVar[int]
+    name: ClassVar[str]
+
+    @classmethod
+    def code(cls, coder: Coder, form: Form | None) -> Form:
+        """The form's own parameters in the message (None when reading)."""
+
+    def symbol_count(self, shape: tuple[int, ...]) -> int:
+        """How many symbols a tensor of this shape takes."""
+
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
+        """The symbols in the message (None when reading)."""
+
+    def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+        """The tensor. Every machine computes the same numbers: whole numbers times one scale, nothing is summed."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTensor:
+    """One tensor of the network as it stands in the message."""
+
+    form: Form
+    symbols: Symbols
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        expected = self.form.symbol_count(self.shape)
+        if self.symbols.shape != (expected,) or self.symbols.dtype != np.int64:
+            raise PactError(
+                f"a {self.form.name} tensor of shape {self.shape} takes {expected} symbols (int64, flat), "
+                f"got {self.symbols.dtype} of shape {self.symbols.shape}"
+            )
+
+    def weights(self) -> Weights:
+        return self.form.weights(self.symbols, self.shape)
+
+
+def entry_count(shape: tuple[int, ...]) -> int:
+    return math.prod(shape)

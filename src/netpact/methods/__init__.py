@@ -1,0 +1,8 @@
+"""Compression methods behind one Protocol, one file each."""
+
+from netpact.methods.method import Method, compress
+from netpact.methods.options import METHODS, make_method, parse_settings
+from netpact.methods.quantize import GRIDS, Quantize
+from netpact.methods.ternary_search import TernarySearch
+
+__all__ = ["GRIDS", "METHODS", "Method", "Quantize", "TernarySearch", "compress", "make_method", "parse_settings"]

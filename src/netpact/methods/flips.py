@@ -1,0 +1,176 @@
+"""Changing single signs of a linear head, with the effect on errors and bits known before the change is made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.certificates import risk_bound
+from netpact.progress import Progress
+
+# The search's own constants. They steer it and appear in no bound.
+_HOT, _COLD = 7e-4, 1.4e-4  # temperatures, as shares of the samples
+_ENTRIES = 1 << 22  # feature entries looked at in one step
+_REPRICE = 200  # steps between two looks at what a bit costs
+_RECORD = 20  # steps between two looks at the bound
+_TIE = 1e-6  # margins that are this small beside the largest logit are no margins
+_DELTA = 0.05
+_STATES = np.array([-1, 0, 1], dtype=np.int8)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best signs a search met and the bound (on ideal bits, without the header) they were judged by."""
+
+    signs: NDArray[np.int8]
+    score: float
+
+
+class Flips:
+    """Features, labels and what follows from them: where a row's logits may move without costing a sample."""
+
+    def __init__(self, features: NDArray[np.float32], labels: NDArray[np.int64], *, classes: int) -> None:
+        self.columns = np.ascontiguousarray(features.T)  # one row for each feature
+        self.labels = labels
+        self.classes = classes
+        self.samples = len(labels)
+        self._all = np.arange(self.samples)
+
+    def logits(self, signs: NDArray[np.int8]) -> NDArray[np.float32]:
+        product: NDArray[np.float32] = self.columns.T @ signs.T.astype(np.float32)
+        return product
+
+    def errors(self, logits: NDArray[np.float32]) -> int:
+        return self.samples - int(np.count_nonzero(self._margins(logits) > self._tie(logits)))
+
+    def allowed_moves(
+        self, logits: NDArray[np.float32], row: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """For every sample the open interval in which a change of this row's logit leaves it classified rightly."""
+        tie = self._tie(logits)
+        mine = self.labels == row
+        rivals = logits.copy()
+        rivals[:, row] = -np.inf
+        highest_other = rivals.max(axis=1)
+        own = logits[self._all, self.labels]
+        rivals[self._all, self.labels] = -np.inf
+        highest_third = rivals.max(axis=1)
+        low = np.where(mine, highest_other - logits[:, row] + tie, -np.inf)
+        high = np.where(mine, np.inf, np.where(own > highest_third + tie, own - logits[:, row] - tie, -np.inf))
+        return low.astype(np.float32), high.astype(np.float32)
+
+    def _margins(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        rivals = logits.copy()
+        rivals[self._all, self.labels] = -np.inf
+        margins: NDArray[np.float32] = logits[self._all, self.labels] - rivals.max(axis=1)
+        return margins
+
+    @staticmethod
+    def _tie(logits: NDArray[np.float32]) -> float:
+        return _TIE * (1.0 + float(np.abs(logits).max()))
+
+
+def anneal(
+    flips: Flips,
+    start: NDArray[np.int8],
+    *,
+    steps: int,
+    bit_price: float,
+    random: np.random.Generator,
+    progress: Progress | None,
+) -> Found:
+    """Simulated annealing from the given signs; see TernarySearch."""
+    signs = start.copy()
+    logits = flips.logits(signs)
+    best = Found(start, _score(flips.errors(logits), flips.samples, bit_price * sign_bits(signs)))
+    width = max(1, min(len(flips.columns), _ENTRIES // flips.samples))
+    price = 0.0
+    for step in range(steps):
+        if step % _REPRICE == 0:
+            logits = flips.logits(signs)  # afresh, so that rounding does not add up
+            price = bit_price * errors_per_bit(flips.errors(logits), flips.samples, sign_bits(signs))
+        row = int(random.integers(flips.classes))
+        picked = np.arange(len(flips.columns))
+        if width < len(picked):
+            picked = np.sort(random.choice(len(picked), size=width, replace=False))
+        costs = _move_costs(flips, signs, logits, row, picked, price)
+        temperature = flips.samples * _HOT * (_COLD / _HOT) ** (step / steps)
+        weights = np.exp((costs.min() - costs) / temperature).ravel()
+        state, place = divmod(int(random.choice(len(weights), p=weights / weights.sum())), len(picked))
+        column, change = picked[place], int(_STATES[state]) - int(signs[row, picked[place]])
+        if change:
+            logits[:, row] += change * flips.columns[column]
+            signs[row, column] = _STATES[state]
+        if step % _RECORD == _RECORD - 1 or step == steps - 1:
+            score = _score(flips.errors(logits), flips.samples, bit_price * sign_bits(signs))
+            if score < best.score:
+                best = Found(signs.copy(), score)
+            if progress is not None:
+                progress(step + 1, steps)
+    return best
+
+
+def _move_costs(
+    flips: Flips,
+    signs: NDArray[np.int8],
+    logits: NDArray[np.float32],
+    row: int,
+    picked: NDArray[np.int64],
+    price: float,
+) -> NDArray[np.float64]:
+    """Errors plus priced bits after each possible change: one row for each new state, one column for each place."""
+    low, high = flips.allowed_moves(logits, row)
+    features = flips.columns[picked]
+    current = signs[row, picked]
+    costs = np.empty((len(_STATES), len(picked)))
+    for index, state in enumerate(_STATES):
+        change = (state - current).astype(np.float32)[:, None] * features
+        right = np.count_nonzero((change > low) & (change < high), axis=1)
+        costs[index] = flips.samples - right + price * _bits_after(signs, current, int(state))
+    return costs
+
+
+def _bits_after(signs: NDArray[np.int8], current: NDArray[np.int8], state: int) -> NDArray[np.float64]:
+    """Code length of the signs after one entry of `current` has become `state`; it depends on counts only."""
+    places = signs.size
+    marks, minus = int(np.count_nonzero(signs)), int(np.count_nonzero(signs < 0))
+    by_old_state = [
+        _count_bits(places, marks - (old != 0) + (state != 0), minus - (old < 0) + (state < 0))
+        if marks >= (old != 0) and minus >= (old < 0)
+        else 0.0  # no such entry to change
+        for old in (-1, 0, 1)
+    ]
+    return np.array(by_old_state)[current.astype(np.int64) + 1]
+
+
+def sign_bits(signs: NDArray[np.int8]) -> float:
+    return _count_bits(signs.size, int(np.count_nonzero(signs)), int(np.count_nonzero(signs < 0)))
+
+
+def _count_bits(places: int, marks: int, minus: int) -> float:
+    """The Krichevsky-Trofimov code length of which places are marked, and which marks are negative."""
+    return _kt_bits(marks, places - marks) + _kt_bits(minus, marks - minus)
+
+
+def _kt_bits(ones: int, zeros: int) -> float:
+    if ones < 0 or zeros < 0:
+        return math.inf
+    nats = math.lgamma(ones + zeros + 1) + math.log(math.pi) - math.lgamma(ones + 0.5) - math.lgamma(zeros + 0.5)
+    return nats / math.log(2)
+
+
+def errors_per_bit(errors: int, samples: int, bits: float) -> float:
+    """How many errors are as bad for the bound as one more bit, here."""
+    more_errors, more_bits = max(1, samples // 200), max(8, int(bits) // 20)
+    errors = min(errors, samples - more_errors)
+    here = _score(errors, samples, bits)
+    for_errors = (_score(errors + more_errors, samples, bits) - here) / more_errors
+    for_bits = (_score(errors, samples, bits + more_bits) - here) / more_bits
+    return for_bits / max(for_errors, 1e-9)
+
+
+def _score(errors: int, samples: int, bits: float) -> float:
+    return risk_bound(errors=errors, samples=samples, code_bits=max(0, math.ceil(bits)), delta=_DELTA)

@@ -1,0 +1,53 @@
+"""Methods by name, with options given as text: what the command line hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from netpact.errors import PactError, one_of
+from netpact.methods.method import Method
+from netpact.methods.quantize import Quantize
+from netpact.methods.ternary_search import TernarySearch
+
+METHODS: dict[str, type[Any]] = {method.name: method for method in (Quantize, TernarySearch)}
+
+_WORDS = {"true": True, "false": False, "yes": True, "no": False}
+
+
+def make_method(name: str, options: Mapping[str, str]) -> Method:
+    """make_method("quantize", {"bits": "3"}) is Quantize(bits=3); unknown names and options are refused with a list."""
+    if name not in METHODS:
+        raise one_of(name, METHODS, option="method")
+    allowed = [field.name for field in fields(METHODS[name])]
+    for option in options:
+        if option not in allowed:
+            raise one_of(option, allowed, option=f"option of {name}")
+    method: Method = METHODS[name](**{option: _parse(text) for option, text in options.items()})
+    return method
+
+
+def parse_settings(settings: list[str]) -> dict[str, str]:
+    """["bits=3", "grid=ternary"] as a mapping."""
+    parsed: dict[str, str] = {}
+    for setting in settings:
+        option, equals, value = setting.partition("=")
+        if not equals or not option or not value:
+            raise PactError(f"{setting!r} is not of the form option=value", where="--set", hint="for example bits=3")
+        if option in parsed:
+            raise PactError(f"{option} is given twice", where="--set")
+        parsed[option] = value
+    return parsed
+
+
+def _parse(text: str) -> bool | int | float | str:
+    """Text as the plainest thing it can be; the method itself decides whether that is allowed."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

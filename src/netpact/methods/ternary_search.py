@@ -1,0 +1,135 @@
+"""TernarySearch: a sparse head of signs, found by changing the message itself until the bound stops falling."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from netpact.coding import ShortFloat
+from netpact.errors import PactError
+from netpact.format import Compressed
+from netpact.format.loading import load_module
+from netpact.forms import CodedTensor, Ternary
+from netpact.methods.fitting import ternary_symbols, zero_tensor
+from netpact.methods.flips import Flips, anneal
+from netpact.methods.quantize import Quantize
+from netpact.network import Network
+from netpact.progress import Progress
+from netpact.seed import Seed
+
+if TYPE_CHECKING:
+    from netpact.datasets import Samples
+
+_START_DENSITIES = (0.15, 0.25, 0.08)  # the restarts begin at different sparsities
+
+
+@dataclass(frozen=True)
+class TernarySearch:
+    """Replace the last linear layer by a sparse matrix of signs without bias, searched for on the training samples.
+
+    The search starts from the signs of the trained layer's largest weights. Every step looks at many single changes of one row (-1, 0 or 1 in one place), counts the errors each would leave and
+    the bits it would cost, and takes one at random, better ones far more likely, ever more greedily. What is lowered is
+    the certified bound itself, so errors and bits are traded at the price that the bound puts on them.
+
+    steps      changes tried in each restart
+    restarts   independent searches; the one with the lowest bound is kept
+    bit_price  how dear a bit is compared with what the bound says; below 1 gives larger messages with fewer errors
+    body_bits  bits of the uniform grid for the layers before the last one
+    seed       of the search; the result is in the message, so the seed is not
+    """
+
+    steps: int = 4000
+    restarts: int = 2
+    bit_price: float = 1.0
+    body_bits: int = 4
+    seed: int = 0
+    name: ClassVar[str] = "ternary-search"
+
+    def __post_init__(self) -> None:
+        for option, lowest in (("steps", 1), ("restarts", 1), ("seed", 0)):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+                raise PactError(f"a whole number from {lowest} up is needed, got {value!r}", where=option)
+        if isinstance(self.bit_price, bool) or not isinstance(self.bit_price, (int, float)) or not 0 < self.bit_price < 1e6:
+            raise PactError(f"a positive number is needed, got {self.bit_price!r}", where="bit_price")
+        Quantize(bits=self.body_bits)
+
+    def compress(
+        self, network: Network, samples: Samples | None = None, progress: Progress | None = None
+    ) -> Compressed:
+        if samples is None:
+            raise PactError("this method searches on the training samples and was given none", where=self.name)
+        head = network.layers[-1]
+        if head.kind != "linear":
+            raise PactError(f"the last layer must be linear, {head.name} is {head.kind}", where=self.name)
+        body = Quantize(bits=self.body_bits).compress(network)
+        features, labels = head_inputs(_decoded(network, body), head.name, samples)
+        flips = Flips(features, labels, classes=head.shape[0])
+        trained = network.module.get_submodule(head.name).get_parameter("weight").detach().numpy().astype(np.float64)
+        signs = _search(flips, trained, self, progress)
+        tensors = dict(body.tensors)
+        form = Ternary(ShortFloat(exponent=0, mantissa=0))
+        tensors[f"{head.name}.weight"] = CodedTensor(form, signs.ravel().astype(np.int64), head.shape)
+        bias = f"{head.name}.bias"
+        if bias in tensors:
+            tensors[bias] = zero_tensor(tensors[bias].shape)
+        return Compressed(network.architecture, tensors)
+
+
+def _search(
+    flips: Flips, trained: NDArray[np.float64], options: TernarySearch, progress: Progress | None
+) -> NDArray[np.int8]:
+    # Adding one vector to every row changes no prediction; without the mean row the large entries are those that matter.
+    centred = trained - trained.mean(axis=0)
+    total = options.steps * options.restarts
+    results = []
+    for restart in range(options.restarts):
+
+        def report(done: int, _: int, before: int = restart * options.steps) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        density = _START_DENSITIES[restart % len(_START_DENSITIES)]
+        start = ternary_symbols(centred, density=density).reshape(centred.shape).astype(np.int8)
+        random = Seed(options.seed).child("ternary-search", restart).numpy()
+        found = anneal(
+            flips, start, steps=options.steps, bit_price=options.bit_price, random=random, progress=report
+        )
+        results.append(found)
+    return min(results, key=lambda found: found.score).signs
+
+
+def _decoded(network: Network, body: Compressed) -> nn.Module:
+    return load_module(body, copy.deepcopy(network.module))
+
+
+@torch.no_grad()
+def head_inputs(
+    module: nn.Module, name: str, samples: Samples
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """What the named linear layer receives for every sample, and the labels. Its output must be the logits."""
+    received: list[torch.Tensor] = []
+    returned: list[torch.Tensor] = []
+    layer = module.get_submodule(name)
+
+    def note(_layer: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        received.append(inputs[0])
+        returned.append(output)
+
+    handle = layer.register_forward_hook(note)
+    labels = []
+    try:
+        for inputs, truth in samples.batches():
+            logits = module(torch.from_numpy(inputs))
+            if received[-1].dim() != 2 or not torch.equal(logits, returned.pop()):
+                raise PactError("the last linear layer's output is not what the network returns", where=name)
+            labels.append(truth)
+    finally:
+        handle.remove()
+    return torch.cat(received).numpy(), np.concatenate(labels)

@@ -1,0 +1,34 @@
+"""Architectures by append-only id, building and initialising them, weight files."""
+
+from netpact.models.architecture import (
+    Architecture,
+    OwnModule,
+    parameter_count,
+    parameter_shapes,
+    parse_architecture,
+    parse_model,
+)
+from netpact.models.building import MAX_PARAMETERS, build, initialise
+from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
+from netpact.models.own import import_model
+from netpact.models.weights import load_model, load_weights, save_weights
+
+__all__ = [
+    "FAMILIES",
+    "MAX_PARAMETERS",
+    "OWN_MODULE_ID",
+    "Architecture",
+    "Family",
+    "OwnModule",
+    "build",
+    "import_model",
+    "initialise",
+    "load_model",
+    "load_weights",
+    "names",
+    "parameter_count",
+    "parameter_shapes",
+    "parse_architecture",
+    "parse_model",
+    "save_weights",
+]

@@ -1,0 +1,144 @@
+"""What a file says about a network's shape: a family's id, sizes, input shape, classes. Nothing here allocates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from netpact.errors import PactError, one_of
+from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
+from netpact.models.plan import Plan
+
+MAX_SIZE = 65_535
+MAX_SIDE = 4_096
+MAX_CLASSES = 65_535
+_FIELDS = ("id", "sizes", "input_shape", "classes")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Everything needed to rebuild the module; checked at construction, so that a file cannot ask for nonsense."""
+
+    id: int
+    sizes: tuple[int, ...]
+    input_shape: tuple[int, ...]
+    classes: int
+
+    def __post_init__(self) -> None:
+        family = _family(self.id)
+        _check_numbers("sizes", self.sizes, fewest=0, most=MAX_SIZES, limit=MAX_SIZE)
+        if not family.fewest_sizes <= len(self.sizes) <= family.most_sizes:
+            raise PactError(
+                f"{family.name} {family.meaning}, {_allowed_count(family)}; got {len(self.sizes)}", where="sizes"
+            )
+        _check_problem(self.input_shape, self.classes)
+        self.plan()
+
+    @property
+    def family(self) -> Family:
+        return FAMILIES[self.id]
+
+    def plan(self) -> Plan:
+        return self.family.plan(self.sizes, self.input_shape, self.classes)
+
+    def __str__(self) -> str:
+        """The name parse_model reads, such as mlp:64-32."""
+        return self.family.name + (":" + "-".join(map(str, self.sizes)) if self.sizes else "")
+
+    def to_json(self) -> dict[str, object]:
+        sizes, input_shape = list(self.sizes), list(self.input_shape)
+        return {"id": self.id, "sizes": sizes, "input_shape": input_shape, "classes": self.classes}
+
+
+@dataclass(frozen=True)
+class OwnModule:
+    """A module that the user supplies: a file holds its tensors, never its code."""
+
+    input_shape: tuple[int, ...]
+    classes: int
+    id: ClassVar[int] = OWN_MODULE_ID
+    sizes: ClassVar[tuple[int, ...]] = ()
+
+    def __post_init__(self) -> None:
+        _check_problem(self.input_shape, self.classes)
+
+    def __str__(self) -> str:
+        return "own module"
+
+
+def parse_architecture(record: object) -> Architecture:
+    """The inverse of Architecture.to_json, for a record from an untrusted file."""
+    if not isinstance(record, Mapping) or sorted(map(str, record)) != sorted(_FIELDS):
+        raise PactError(f"an architecture needs exactly the fields {', '.join(_FIELDS)}", where="architecture")
+    sizes, input_shape = record["sizes"], record["input_shape"]
+    if not isinstance(sizes, list) or not isinstance(input_shape, list):
+        raise PactError("sizes and input_shape must be lists of whole numbers", where="architecture")
+    return Architecture(record["id"], tuple(sizes), tuple(input_shape), record["classes"])
+
+
+def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Architecture:
+    """Read "mlp", "mlp:128-64", "conv:8-16", "lenet5" or "linear"; without sizes the family's default is taken."""
+    name, colon, listed = text.partition(":")
+    if name not in FAMILY_IDS:
+        raise one_of(name, FAMILY_IDS, option="model")
+    family = FAMILIES[FAMILY_IDS[name]]
+    if not colon:
+        return Architecture(family.id, family.default_sizes, tuple(input_shape), classes)
+    words = listed.split("-")
+    # ASCII digits only, and few of them: int() also reads other scripts and very long numbers.
+    if not all(word.isascii() and word.isdigit() and len(word) <= 9 for word in words):
+        raise PactError(
+            f"cannot read {text!r}: after the colon come whole numbers joined by '-'; {name} {family.meaning}",
+            where="model",
+            hint="for example mlp:128-64",
+        )
+    return Architecture(family.id, tuple(int(word) for word in words), tuple(input_shape), classes)
+
+
+def parameter_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every parameter, in the order of the built module's state dict."""
+    return {
+        f"{name}.{parameter}": shape
+        for name, layer in architecture.plan()
+        for parameter, shape in layer.shapes().items()
+    }
+
+
+def parameter_count(architecture: Architecture) -> int:
+    """How many numbers the built module holds, in Python integers: safe to ask about a hostile file."""
+    return sum(math.prod(shape) for shape in parameter_shapes(architecture).values())
+
+
+def _family(number: object) -> Family:
+    if isinstance(number, int) and not isinstance(number, bool) and number in FAMILIES:
+        return FAMILIES[number]
+    known = ", ".join(f"{family.id} ({family.name})" for family in FAMILIES.values())
+    own = f"; {OWN_MODULE_ID} is reserved for your own module"
+    raise PactError(f"architecture id {number!r} is not known; allowed: {known}{own}", where="architecture")
+
+
+def _allowed_count(family: Family) -> str:
+    if family.fewest_sizes == family.most_sizes:
+        return f"so exactly {family.most_sizes} are allowed"
+    return f"{family.fewest_sizes} to {family.most_sizes} of them"
+
+
+def _check_problem(input_shape: object, classes: object) -> None:
+    _check_numbers("input_shape", input_shape, fewest=1, most=3, limit=MAX_SIDE)
+    if not isinstance(classes, int) or isinstance(classes, bool) or not 2 <= classes <= MAX_CLASSES:
+        raise PactError(f"must be a whole number from 2 to {MAX_CLASSES}, got {classes!r}", where="classes")
+
+
+def _check_numbers(field: str, numbers: object, *, fewest: int, most: int, limit: int) -> None:
+    if not isinstance(numbers, tuple) or not fewest <= len(numbers) <= most:
+        length = f", got {len(numbers)} of them" if isinstance(numbers, tuple) else f", got {numbers!r}"
+        raise PactError(f"must be a tuple of {fewest} to {most} whole numbers{length}", where=field)
+    for position, number in enumerate(numbers):
+        if not _is_whole(number) or not 1 <= number <= limit:
+            raise PactError(f"must be whole numbers from 1 to {limit}, got {number!r}", where=f"{field}[{position}]")
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)

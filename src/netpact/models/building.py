@@ -1,0 +1,107 @@
+"""From an architecture to a torch module, and its first weights. The global random state stays as it was."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+
+import torch
+from torch import nn
+
+from netpact.errors import PactError
+from netpact.models.architecture import Architecture, parameter_count
+from netpact.models.plan import AveragePool, Conv, Flatten, Layer, Linear, MaxPool, Relu
+from netpact.seed import Seed
+
+MAX_PARAMETERS = 100_000_000
+_BUILD_SEED = Seed(0, ("build",))
+
+
+def build(
+    architecture: Architecture, *, seed: Seed = _BUILD_SEED, max_parameters: int = MAX_PARAMETERS
+) -> nn.Sequential:
+    """A fresh float32 module in evaluation mode with initial weights drawn from the seed.
+
+    The architecture stays on the module as netpact_architecture, so that it can be written into a file.
+    """
+    count = parameter_count(architecture)
+    if count > max_parameters:
+        raise PactError(
+            f"the network would have {count:,} parameters, allowed are {max_parameters:,}",
+            where=f"architecture {architecture}",
+            hint="raise max_parameters if you trust where this architecture comes from",
+        )
+    module = nn.Sequential(OrderedDict((name, _layer(layer)) for name, layer in architecture.plan()))
+    module.to_empty(device="cpu")
+    initialise(module, seed)
+    module.netpact_architecture = architecture  # type: ignore[assignment]
+    return module.eval()
+
+
+def _layer(layer: Layer) -> nn.Module:
+    """On the meta device, so that torch's own initialisation takes nothing from the global random stream."""
+    if isinstance(layer, Linear):
+        return nn.Linear(layer.inputs, layer.outputs, device="meta", dtype=torch.float32)
+    if isinstance(layer, Conv):
+        return nn.Conv2d(
+            layer.inputs,
+            layer.outputs,
+            kernel_size=layer.kernel,
+            padding=layer.padding,
+            device="meta",
+            dtype=torch.float32,
+        )
+    if isinstance(layer, AveragePool):
+        return nn.AvgPool2d((layer.height, layer.width))
+    if isinstance(layer, MaxPool):
+        return nn.MaxPool2d(2)
+    if isinstance(layer, Relu):
+        return nn.ReLU()
+    if isinstance(layer, Flatten):
+        return nn.Flatten()
+    raise PactError(f"{type(layer).__name__} has no torch module", where="plan")
+
+
+_FAN_IN = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_ONES_AND_ZEROS = (nn.modules.batchnorm._BatchNorm, nn.GroupNorm, nn.LayerNorm)
+
+
+def initialise(module: nn.Module, seed: Seed) -> None:
+    """Draw every parameter anew, from the seed and the parameter's name alone.
+
+    Weights and biases of linear and convolution layers as torch's defaults do (He et al. 2015 with slope sqrt 5):
+
+        uniform on [-1/sqrt(fan_in), 1/sqrt(fan_in)]
+
+    Norm layers get scale 1, shift 0 and fresh running statistics.
+    """
+    holders = [(name, part) for name, part in module.named_modules() if any(True for _ in part.parameters(False))]
+    unknown = [f"{name or 'the module itself'} ({type(part).__name__})" for name, part in holders if not _known(part)]
+    if unknown:
+        raise PactError(
+            f"no rule for the initial weights of {', '.join(unknown)}",
+            where="initialise",
+            hint="allowed: Linear, Conv1d to Conv3d, batch, group and layer norm; initialise other layers yourself",
+        )
+    with torch.no_grad():
+        for name, part in holders:
+            if isinstance(part, _FAN_IN):
+                bound = 1 / math.sqrt(max(1, part.weight[0].numel()))
+                for key, parameter in part.named_parameters(recurse=False):
+                    parameter.copy_(_uniform(parameter, bound, seed.child("initialise", name, key)))
+            else:
+                for key, parameter in part.named_parameters(recurse=False):
+                    parameter.fill_(1.0 if key == "weight" else 0.0)
+        for part in module.modules():
+            if isinstance(part, nn.modules.batchnorm._BatchNorm):
+                part.reset_running_stats()
+
+
+def _known(part: nn.Module) -> bool:
+    return isinstance(part, (*_FAN_IN, *_ONES_AND_ZEROS))
+
+
+def _uniform(like: torch.Tensor, bound: float, seed: Seed) -> torch.Tensor:
+    # Drawn on the CPU in float32 whatever the parameter's place and type: one seed, one network.
+    drawn = torch.empty(like.shape, dtype=torch.float32, device="cpu")
+    return drawn.uniform_(-bound, bound, generator=seed.torch())

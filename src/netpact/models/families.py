@@ -1,0 +1,105 @@
+"""The families of architectures, one entry each. Append only: what an id means never changes, files depend on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netpact.errors import PactError
+from netpact.models.plan import AveragePool, Conv, Flatten, Layer, Linear, MaxPool, Plan, Relu
+
+OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
+MAX_SIZES = 64
+
+
+@dataclass(frozen=True)
+class Family:
+    """plan(sizes, input_shape, classes) lists the layers, or raises where the family cannot take such an input."""
+
+    id: int
+    name: str
+    meaning: str
+    default_sizes: tuple[int, ...]
+    fewest_sizes: int
+    most_sizes: int
+    plan: Callable[[tuple[int, ...], tuple[int, ...], int], Plan]
+
+
+def _plan_linear(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    return (("flatten", Flatten()), ("fc1", Linear(math.prod(input_shape), classes)))
+
+
+def _plan_mlp(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    return (("flatten", Flatten()), *_dense((math.prod(input_shape), *sizes, classes)))
+
+
+def _plan_lenet5(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    channels, height, width = _image(input_shape, family="lenet5")
+    if min(height, width) < 12:
+        raise PactError(
+            f"lenet5 needs images of at least 12 x 12, got {height} x {width}",
+            where="input shape",
+            hint="conv, mlp and linear take small images",
+        )
+    left = ((height // 2 - 4) // 2) * ((width // 2 - 4) // 2)
+    return (
+        ("conv1", Conv(channels, 6, kernel=5, padding=2)),
+        ("conv1_relu", Relu()),
+        ("conv1_pool", MaxPool()),
+        ("conv2", Conv(6, 16, kernel=5, padding=0)),
+        ("conv2_relu", Relu()),
+        ("conv2_pool", MaxPool()),
+        ("flatten", Flatten()),
+        *_dense((16 * left, 120, 84, classes)),
+    )
+
+
+def _plan_conv(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    channels, height, width = _image(input_shape, family="conv")
+    layers: list[tuple[str, Layer]] = []
+    for number, size in enumerate(sizes, start=1):
+        layers += [(f"conv{number}", Conv(channels, size, kernel=3, padding=1)), (f"conv{number}_relu", Relu())]
+        if min(height, width) >= 4:
+            layers.append((f"conv{number}_pool", MaxPool()))
+            height, width = height // 2, width // 2
+        channels = size
+    # A pool of the full size, not an adaptive one: its norm is known from the plan alone.
+    layers += [("average", AveragePool(height, width)), ("flatten", Flatten()), ("fc1", Linear(channels, classes))]
+    return tuple(layers)
+
+
+def _dense(widths: tuple[int, ...]) -> Plan:
+    """Linear layers between neighbouring widths, a ReLU after each but the last."""
+    layers: list[tuple[str, Layer]] = []
+    for number in range(1, len(widths)):
+        layers.append((f"fc{number}", Linear(widths[number - 1], widths[number])))
+        if number < len(widths) - 1:
+            layers.append((f"fc{number}_relu", Relu()))
+    return tuple(layers)
+
+
+def _image(input_shape: tuple[int, ...], *, family: str) -> tuple[int, int, int]:
+    if len(input_shape) != 3:
+        raise PactError(
+            f"{family} needs images of shape (channels, height, width), got {input_shape}",
+            where="input shape",
+            hint="use mlp or linear, or give each sample three dimensions",
+        )
+    return input_shape[0], input_shape[1], input_shape[2]
+
+
+_ENTRIES = (
+    Family(1, "linear", "takes no sizes", (), 0, 0, _plan_linear),
+    Family(2, "mlp", "sizes are the hidden widths", (64, 32), 1, MAX_SIZES, _plan_mlp),
+    Family(3, "lenet5", "takes no sizes", (), 0, 0, _plan_lenet5),
+    Family(4, "conv", "sizes are the channel counts", (16, 32), 1, MAX_SIZES, _plan_conv),
+)
+
+FAMILIES: dict[int, Family] = {family.id: family for family in _ENTRIES}
+FAMILY_IDS: dict[str, int] = {family.name: family.id for family in _ENTRIES}
+
+
+def names() -> tuple[str, ...]:
+    """The names that parse_model knows."""
+    return tuple(FAMILY_IDS)

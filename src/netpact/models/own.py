@@ -1,0 +1,89 @@
+"""The user's own module, named on the command line. Never used for a name that comes out of a file."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import ModuleType
+
+from torch import nn
+
+from netpact.errors import PactError
+
+
+def import_model(name: str) -> nn.Module:
+    """Call "package.module:function" with no arguments and return the nn.Module it gives.
+
+    The current directory is importable meanwhile. Errors raised inside the user's code come through unchanged.
+    """
+    module_name, _, function_name = name.partition(":")
+    parts = [*module_name.split("."), function_name]
+    if not all(part.isidentifier() for part in parts):
+        raise PactError(f"{name!r} does not name a function", where="model", hint="write package.module:function")
+    with _current_directory_first():
+        function = _find(_import(module_name, name=name), function_name, name=name)
+        made = function()
+    if not isinstance(made, nn.Module):
+        raise PactError(f"must return a torch.nn.Module, returned {type(made).__name__}", where=name)
+    return made
+
+
+def _import(module_name: str, *, name: str) -> ModuleType:
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(module_name)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
+        raise PactError(
+            f"there is no module {module_name}" if missing else f"importing {module_name} failed: {error}",
+            where=name,
+            hint="run from the folder that holds it, or install it" if missing else "",
+        ) from error
+
+
+def _find(module: ModuleType, function_name: str, *, name: str) -> Callable[[], object]:
+    found = getattr(module, function_name, None)
+    if found is None:
+        offered = [key for key, value in vars(module).items() if not key.startswith("_") and _can_make(value)]
+        raise PactError(
+            f"{module.__name__} has no {function_name}; it has: {', '.join(offered) or 'nothing to call'}", where=name
+        )
+    if not _can_make(found):
+        raise PactError(
+            f"{function_name} is a {type(found).__name__}, not a function", where=name, hint="wrap it in a function"
+        )
+    _check_no_arguments(found, function_name, name=name)
+    return found
+
+
+def _can_make(value: object) -> bool:
+    """An nn.Module instance is callable too, but calling it would run the network rather than make one."""
+    return callable(value) and not isinstance(value, nn.Module)
+
+
+def _check_no_arguments(found: Callable[..., object], function_name: str, *, name: str) -> None:
+    try:
+        signature = inspect.signature(found)
+    except ValueError:  # some built-in callables have no signature: the call itself will tell
+        return
+    try:
+        signature.bind()
+    except TypeError as error:
+        raise PactError(
+            f"{function_name} must be callable without arguments: {error}", where=name, hint="give them defaults"
+        ) from error
+
+
+@contextmanager
+def _current_directory_first() -> Iterator[None]:
+    entry = os.getcwd()
+    sys.path.insert(0, entry)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            sys.path.remove(entry)

@@ -1,0 +1,65 @@
+"""Named tensors and a note in one safetensors file. Nothing is unpickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import nn
+
+from netpact.errors import PactError
+from netpact.files import read_bytes
+
+# One key only: safetensors writes the metadata in no fixed order, and equal content should be equal bytes.
+_NOTE = "netpact"
+
+
+@dataclass(frozen=True)
+class TensorFile:
+    """What read_tensors found; note is the JSON object that netpact wrote, or None in a file of another program."""
+
+    tensors: dict[str, torch.Tensor]
+    note: dict[str, object] | None
+
+
+def state_of(module: nn.Module) -> dict[str, torch.Tensor]:
+    """Copies of all parameters and buffers by name, on the CPU, none sharing memory with another."""
+    state = module.state_dict()
+    other = [name for name, value in state.items() if not isinstance(value, torch.Tensor)]
+    if other:
+        raise PactError(f"the state holds {', '.join(other)}, which are not tensors", where="state_dict")
+    return {name: value.detach().to("cpu", copy=True).contiguous() for name, value in state.items()}
+
+
+def pack_tensors(tensors: Mapping[str, torch.Tensor], note: Mapping[str, object] | None) -> bytes:
+    metadata = None if note is None else {_NOTE: json.dumps(note, sort_keys=True, allow_nan=False)}
+    return safetensors.torch.save(dict(tensors), metadata=metadata)
+
+
+def read_tensors(path: str | Path) -> TensorFile:
+    content = read_bytes(path)
+    try:
+        tensors = safetensors.torch.load(content)
+    except (safetensors.SafetensorError, KeyError, ValueError) as error:
+        raise PactError(f"not a whole safetensors file: {error}", where=str(path)) from error
+    return TensorFile(tensors, _note(content, path))
+
+
+def _note(content: bytes, path: str | Path) -> dict[str, object] | None:
+    """The header stands after its length, 8 bytes little-endian; the loader above has checked both."""
+    length = int.from_bytes(content[:8], "little")
+    text = json.loads(content[8 : 8 + length]).get("__metadata__", {}).get(_NOTE)
+    if text is None:
+        return None
+    try:
+        note = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise PactError(f"netpact's note in the file is not JSON: {error}", where=str(path)) from error
+    if not isinstance(note, dict):
+        raise PactError("netpact's note in the file is not a JSON object", where=str(path))
+    return note

@@ -1,0 +1,120 @@
+"""Weight files in and out: checked by name and shape, all problems told at once, nothing unpickled."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from netpact.errors import PactError, one_of
+from netpact.files import read_bytes, write_atomically
+from netpact.models.architecture import Architecture, parameter_shapes, parse_architecture
+from netpact.models.building import MAX_PARAMETERS, build
+from netpact.models.tensors import pack_tensors, read_tensors, state_of
+
+
+def save_weights(module: nn.Module, path: str | Path) -> Path:
+    """Write a .safetensors file; a module of ours also notes its architecture, so that load_model can rebuild it."""
+    target = Path(path)
+    if target.suffix != ".safetensors":
+        raise one_of(target.suffix, (".safetensors",), option=f"file name ending of {target}")
+    state = state_of(module)
+    _check_finite(state, where=str(target))
+    note: dict[str, object] | None = None
+    architecture = getattr(module, "netpact_architecture", None)
+    if isinstance(architecture, Architecture):
+        _check_shapes(_shapes(state), parameter_shapes(architecture), where=f"module built as {architecture}")
+        note = {"architecture": architecture.to_json()}
+    return write_atomically(target, pack_tensors(state, note))
+
+
+def load_weights(module: nn.Module, path: str | Path) -> None:
+    """Fill the module from a .safetensors, .pt or .pth file; it is changed only when everything in the file fits."""
+    read = _READERS.get(Path(path).suffix)
+    if read is None:
+        raise one_of(Path(path).suffix, _READERS, option=f"file name ending of {path}")
+    fill_module(module, read(path), where=str(path))
+
+
+def load_model(path: str | Path, *, max_parameters: int = MAX_PARAMETERS) -> nn.Module:
+    """Rebuild one of our architectures from a file of save_weights alone."""
+    found = read_tensors(path)
+    if found.note is None or "architecture" not in found.note:
+        raise PactError(
+            "the file does not say which architecture it holds",
+            where=str(path),
+            hint="build the module yourself and use load_weights",
+        )
+    architecture = parse_architecture(found.note["architecture"])
+    # Before the build: the memory taken is bounded by what is really in the file.
+    _check_shapes(_shapes(found.tensors), parameter_shapes(architecture), where=str(path))
+    module = build(architecture, max_parameters=max_parameters)
+    fill_module(module, found.tensors, where=str(path))
+    return module
+
+
+def _read_safetensors(path: str | Path) -> dict[str, torch.Tensor]:
+    return read_tensors(path).tensors
+
+
+def _read_torch(path: str | Path) -> dict[str, torch.Tensor]:
+    content = read_bytes(path)
+    hint = "save it with torch.save(module.state_dict(), path)"
+    try:
+        loaded = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, IndexError, AttributeError) as error:
+        first_line = str(error).partition("\n")[0]
+        raise PactError(f"not a file of plain weights: {first_line}", where=str(path), hint=hint) from error
+    if not isinstance(loaded, Mapping) or not all(isinstance(value, torch.Tensor) for value in loaded.values()):
+        raise PactError("the file holds something else than named tensors", where=str(path), hint=hint)
+    return {str(name): value for name, value in loaded.items()}
+
+
+_READERS: dict[str, Callable[[str | Path], dict[str, torch.Tensor]]] = {
+    ".safetensors": _read_safetensors,
+    ".pt": _read_torch,
+    ".pth": _read_torch,
+}
+
+
+def fill_module(module: nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:
+    """Copy named tensors into the module, or change nothing and tell everything that does not fit."""
+    state = module.state_dict()
+    _check_shapes(_shapes(tensors), _shapes(state), where=where)
+    kinds = [
+        f"{name} is {tensors[name].dtype}, expected {value.dtype}"
+        for name, value in state.items()
+        if tensors[name].is_floating_point() != value.is_floating_point() or tensors[name].is_complex()
+    ]
+    if kinds:
+        raise PactError("; ".join(kinds), where=where)
+    # Cast first: a float64 value may be finite in the file and infinite in the module.
+    cast = {name: tensors[name].to(value.dtype) for name, value in state.items()}
+    _check_finite(cast, where=where)
+    module.load_state_dict(cast)
+
+
+def _shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def _check_shapes(found: Mapping[str, tuple[int, ...]], wanted: Mapping[str, tuple[int, ...]], *, where: str) -> None:
+    problems = [f"{name} is missing" for name in wanted if name not in found]
+    problems += [f"{name} is not part of the network" for name in found if name not in wanted]
+    problems += [
+        f"{name} has shape {found[name]}, expected {shape}"
+        for name, shape in wanted.items()
+        if name in found and found[name] != shape
+    ]
+    if problems:
+        raise PactError("weights and network do not fit: " + "; ".join(problems), where=where)
+
+
+def _check_finite(tensors: Mapping[str, torch.Tensor], *, where: str) -> None:
+    bad = [name for name, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]
+    if bad:
+        raise PactError(f"NaN or infinite weights in {', '.join(bad)}", where=where)

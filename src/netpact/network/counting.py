@@ -1,0 +1,119 @@
+"""Counting errors so that every machine's count is covered: ties and near ties are errors."""
+
+from __future__ import annotations
+
+import copy
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from netpact.datasets import Samples
+from netpact.errors import PactError
+from netpact.progress import Progress
+from netpact.network.rounding import Spread, make_spread, rounding, value_of
+
+_BATCH = 512
+_SAME = 1e-9  # two float64 runs of one network differ by far less
+
+
+
+
+@dataclass(frozen=True)
+class ErrorCount:
+    """errors are all samples not proven right; near_ties are those among them that lie within rounding of being right."""
+
+    errors: int
+    near_ties: int
+    samples: int
+
+
+@dataclass(frozen=True)
+class Logits:
+    """One batch of logits computed in float64, and how far any run in the stated precision may be from them."""
+
+    values: Tensor
+    spread: Tensor
+
+
+class ToleranceRun:
+    """A module prepared to be run with rounding bounds. The module given is not changed."""
+
+    def __init__(self, module: nn.Module, arithmetic: str) -> None:
+        self._module = copy.deepcopy(module).double().eval()
+        self._arithmetic = arithmetic
+        self._compared = False
+
+    @torch.no_grad()
+    def __call__(self, inputs: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> Logits:
+        x = torch.from_numpy(inputs).double()
+        with rounding(self._arithmetic):
+            logits = self._module(make_spread(x.clone(), torch.zeros_like(x)))
+        if not isinstance(logits, Spread):
+            raise PactError("the network does not return one tensor of logits computed from its input", where="network")
+        result = Logits(value_of(logits), logits.spread)
+        if not self._compared:
+            self._refuse_disagreement(x, result)
+        return result
+
+    def _refuse_disagreement(self, x: Tensor, result: Logits) -> None:
+        """The rules must compute what the module computes; tricks with aliases or in-place changes would show here."""
+        plain, alone = self._module(x), self._module(x[:1])
+        allowed = _SAME * (1 + plain.abs().max())
+        if plain.shape != result.values.shape or bool(((plain - result.values).abs() > allowed).any()):
+            raise PactError(
+                "the network computes something else under rounding analysis than when it is run",
+                where="network",
+                hint="avoid in-place changes of tensors that are used again",
+            )
+        if bool(((plain[:1] - alone).abs() > allowed).any()):
+            raise PactError("a sample's logits depend on the other samples of its batch", where="network")
+        self._compared = True
+
+
+def count_errors(
+    module: nn.Module, samples: Samples, *, arithmetic: str, progress: Progress | None = None
+) -> ErrorCount:
+    """How many samples are not proven to be classified rightly by every run in this precision.
+
+    A sample is right if its own logit minus its spread exceeds every other logit plus that one's spread.
+    """
+    run = ToleranceRun(module, arithmetic)
+    errors = near_ties = seen = 0
+    for inputs, labels in samples.batches(_BATCH):
+        logits = run(inputs)
+        y = torch.from_numpy(labels)
+        refuse_bad_logits(logits, labels, first=seen)
+        surely = _margins(logits.values - logits.spread, logits.values + logits.spread, y) > 0
+        apparently = _margins(logits.values, logits.values, y) > 0
+        errors += int((~surely).sum())
+        near_ties += int((apparently & ~surely).sum())
+        seen += len(labels)
+        if progress is not None:
+            progress(seen, samples.count)
+    if not seen:
+        raise PactError("no samples to count errors on", where=samples.name)
+    return ErrorCount(errors, near_ties, seen)
+
+
+def refuse_bad_logits(logits: Logits, labels: np.ndarray[tuple[int, ...], np.dtype[np.int64]], *, first: int) -> None:
+    if logits.values.dim() != 2 or len(logits.values) != len(labels):
+        raise PactError(
+            f"the network must return logits of shape (samples, classes), got {tuple(logits.values.shape)}",
+            where="network output",
+        )
+    bad = torch.nonzero(~(torch.isfinite(logits.values) & torch.isfinite(logits.spread)).all(dim=1))
+    if len(bad):
+        raise PactError("NaN or infinite logits", where=f"sample {first + int(bad[0])}")
+    if int(labels.max()) >= logits.values.shape[1]:
+        raise PactError(
+            f"label {int(labels.max())}, but the network has {logits.values.shape[1]} classes",
+            where=f"sample {first + int(labels.argmax())}",
+        )
+
+
+def _margins(own: Tensor, others: Tensor, labels: Tensor) -> Tensor:
+    rivals = others.scatter(1, labels[:, None], -torch.inf)
+    return own.gather(1, labels[:, None]).squeeze(1) - rivals.amax(dim=1)

@@ -1,0 +1,78 @@
+"""A user's module must hold nothing that the message does not set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from netpact.errors import PactError
+
+_HINT = "register it with register_buffer, so that it is written into the file"
+_REGISTERED = {"_parameters", "_buffers", "_modules"}
+
+
+def hidden_tensors(module: nn.Module) -> list[str]:
+    """Tensors and arrays kept as plain attributes: state that is neither a parameter nor a buffer."""
+    return [
+        f"{name}.{attribute}".lstrip(".")
+        for name, part in module.named_modules()
+        for attribute, value in vars(part).items()
+        if attribute not in _REGISTERED and any(isinstance(entry, (Tensor, np.ndarray)) for entry in _entries(value))
+    ]
+
+
+def open_own_module(
+    load: Callable[[nn.Module], nn.Module],
+    model: nn.Module | Callable[[], nn.Module],
+    inputs: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+) -> nn.Module:
+    """Fill the user's module from the message and check that the message alone decides what it computes.
+
+    A function that makes the module is called twice under different random seeds; both copies, spoiled and then filled,
+    must compute the same. A module that was made already can only be searched for tensors outside its parameters.
+    """
+    if isinstance(model, nn.Module):
+        makers: list[Callable[[], nn.Module]] = [lambda: model]
+    else:
+        makers = [lambda: _make(model, seed=1), lambda: _make(model, seed=2)]
+    loaded = []
+    for make in makers:
+        module = make()
+        if hidden := hidden_tensors(module):
+            raise PactError(
+                f"tensors outside parameters and buffers: {', '.join(hidden)}", where=type(module).__name__, hint=_HINT
+            )
+        loaded.append(load(module))
+    with torch.no_grad():
+        x = torch.from_numpy(inputs)
+        outputs = [module(x.to(next(module.parameters()).dtype)) for module in loaded]
+    if not all(torch.equal(outputs[0], other) for other in outputs[1:]):
+        raise PactError(
+            "two copies of the module, filled from the same message, compute different things: it keeps state elsewhere",
+            where=type(loaded[0]).__name__,
+            hint=_HINT,
+        )
+    return loaded[0]
+
+
+def _make(model: Callable[[], nn.Module], *, seed: int) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        state = np.random.get_state()
+        np.random.seed(seed)  # noqa: NPY002 - the user's code may draw from it; put back below
+        try:
+            module = model()
+        finally:
+            np.random.set_state(state)
+    if not isinstance(module, nn.Module):
+        raise PactError(f"the model function must return a torch.nn.Module, got {type(module).__name__}", where="model")
+    return module
+
+
+def _entries(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, (list, tuple, set)) else [value]

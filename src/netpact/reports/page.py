@@ -1,0 +1,145 @@
+"""The report: one self-contained HTML page, without scripts and without anything to load."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from netpact.reports.figure import scatter_svg
+from netpact.reports.rows import Provenance, Row, check_rows, find_best
+from netpact.reports.style import PAGE_STYLE
+from netpact.reports.table import error_words
+from netpact.reports.text import clean, confidence, count, escape, percent, percent_up
+
+_CHECKS = {True: "agreed", False: "refused", None: "not tried"}
+
+
+def render_page(rows: Sequence[Row], *, sentence: str, provenance: Provenance, title: str) -> str:
+    """The whole page as text. `sentence` is what the certificate of the best row states, in one sentence."""
+    check_rows(rows)
+    body = "\n".join(
+        [
+            f"<h1>{escape(title)}</h1>",
+            _claim(find_best(rows), sentence),
+            _figure(rows),
+            _table(rows),
+            _promises(provenance),
+            _checking(rows, provenance),
+            _footer(provenance),
+        ]
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="netpact {escape(provenance.version)}">
+<title>{escape(title)}</title>
+<style>{PAGE_STYLE}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _claim(best: Row | None, sentence: str) -> str:
+    """The headline; its label says plainly when the sentence is worth nothing."""
+    if best is None:
+        kind, about = "Nothing is proven here", "No network of this report has a certificate that stands."
+    elif best.vacuous:
+        kind = "Proven, but vacuous"
+        about = f"{best.name}, {best.message_bytes:,} bytes. Guessing a class at random does as well."
+    else:
+        kind, about = "Proven", f"{best.name}, {best.message_bytes:,} bytes."
+    strength = "claim" if kind == "Proven" else "claim weak"
+    said = "" if best is None else f'<p class="sentence">{escape(sentence)}</p>'
+    return f'<section class="{strength}"><p class="kind">{kind}</p>{said}<p class="about">{escape(about)}</p></section>'
+
+
+def _figure(rows: Sequence[Row]) -> str:
+    """The figure drawn twice, for wide and narrow screens: scaling one drawing would make its text too small."""
+    return f"""<h2>Error against size</h2>
+<figure>
+<div class="wide">{scatter_svg(rows, width=900)}</div>
+<div class="narrow">{scatter_svg(rows, width=380)}</div>
+</figure>"""
+
+
+def _table(rows: Sequence[Row]) -> str:
+    # What a narrow screen shows without scrolling comes first.
+    headings = ("bytes", "train<br>error", "test<br>error", "certified<br>bound", "parameters", "code<br>bits", "check")
+    best = find_best(rows)
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in ("network", *headings))
+    body = "\n".join(_table_row(row, best=row is best) for row in rows)
+    return f"""<h2>All networks</h2>
+<div class="scroll" role="region" aria-label="All networks" tabindex="0"><table>
+<thead><tr>{head}</tr></thead>
+<tbody>
+{body}
+</tbody></table></div>
+<p class="note">Bounds are rounded up. Vacuous: the bound is no better than guessing a class at random.
+Highlighted: the smallest bound.</p>"""
+
+
+def _table_row(row: Row, *, best: bool) -> str:
+    notes = [escape(row.method)] if row.method and row.method != row.name else []
+    notes += [f"<code>{escape(row.file)}</code>"] if row.file is not None else []
+    cells = (
+        count(row.message_bytes),
+        percent(row.train_error),
+        error_words(row),
+        _bound_cell(row),
+        count(row.parameters),
+        "–" if row.code_bits is None else count(row.code_bits),
+        "–" if row.bound is None else _CHECKS[row.agreed],
+    )
+    below = "".join(f"<small>{note}</small>" for note in notes)
+    start = '<tr class="best">' if best else "<tr>"
+    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'{start}<th scope="row">{escape(row.name)}{below}</th>{numbers}</tr>'
+
+
+def _bound_cell(row: Row) -> str:
+    if row.bound is None:
+        return "none"
+    if row.proven is None:
+        return "refused"
+    return percent_up(row.proven) + ("<small>vacuous</small>" if row.vacuous else "")
+
+
+def _promises(provenance: Provenance) -> str:
+    sure = confidence(provenance.delta)
+    return f"""<h2>What is promised, what is not</h2>
+<p>A certificate is about the network in its file and about new samples from the same distribution: the one that the
+{count(provenance.samples)} samples it was computed from were drawn from, independently of each other. It says nothing
+about data that has drifted away from there. Nothing is claimed about the original network.</p>
+<p>Each row holds separately, with probability at least {sure} over the draw of those samples
+(delta = {provenance.delta:g}). That all rows hold at once is not claimed.
+The test error is shown for comparison; it is no part of the bound.</p>"""
+
+
+def _checking(rows: Sequence[Row], provenance: Provenance) -> str:
+    best = find_best(rows)
+    file = shlex.quote(clean(best.file)) if best is not None and best.file is not None else "FILE"
+    command = f"netpact verify {file} --data {shlex.quote(clean(provenance.data_name))}"
+    return f"""<h2>How to check it</h2>
+<p>The file and the data are enough: the command decodes the network, counts its errors again, and recomputes the bound
+with a second implementation. Any other file of the table is checked in the same way.</p>
+<pre><code>{escape(command)}</code></pre>"""
+
+
+def _footer(provenance: Provenance) -> str:
+    facts = (
+        ("netpact", escape(provenance.version)),
+        ("made", escape(provenance.created)),
+        ("data", f"{escape(provenance.data_name)}, {count(provenance.samples)} samples"),
+        ("data fingerprint", f"<code>{escape(provenance.data_fingerprint)}</code>"),
+        ("seed", str(provenance.seed)),
+        ("command", f"<code>{escape(provenance.command)}</code>"),
+    )
+    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
+    return f"<footer><dl>{items}</dl></footer>"

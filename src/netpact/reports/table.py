@@ -1,0 +1,49 @@
+"""The comparison as a terminal table of at most 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from netpact.reports.rows import Row, check_rows, find_best
+from netpact.reports.text import clean, count, percent, percent_up
+
+
+def table(rows: Sequence[Row], *, title: str) -> Table:
+    """One line a network; the row with the smallest proven bound is bold.
+
+    Names are Text, not markup: square brackets in a name stay what they are. Only the name may wrap, numbers never.
+    """
+    check_rows(rows)
+    best = find_best(rows)
+    result = Table(title=Text(clean(title)), box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
+    result.add_column("network", overflow="fold", min_width=8)
+    for heading in ("parameters", "bytes", "train\nerror", "test\nerror", "certified\nbound"):
+        result.add_column(heading, justify="right", no_wrap=True, vertical="top")
+    for row in rows:
+        result.add_row(
+            Text(clean(row.name)),
+            count(row.parameters),
+            count(row.message_bytes),
+            percent(row.train_error),
+            error_words(row),
+            bound_words(row),
+            style="bold" if row is best else None,
+        )
+    return result
+
+
+def error_words(row: Row) -> str:
+    return "none" if row.test_error is None else percent(row.test_error)
+
+
+def bound_words(row: Row) -> str:
+    """The bound rounded up, marked where it says no more than guessing, or why there is none."""
+    if row.bound is None:
+        return "none"
+    if row.proven is None:
+        return "refused"
+    return f"{percent_up(row.proven)} vacuous" if row.vacuous else percent_up(row.proven)

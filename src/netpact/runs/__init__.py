@@ -1,0 +1,21 @@
+"""Keyed tasks, a result store that survives kills, and the engines that run the tasks."""
+
+from netpact.runs.engine import Engine, Outcome, Progress
+from netpact.runs.inline import Inline, engine_for
+from netpact.runs.json_values import JsonValue
+from netpact.runs.processes import Processes
+from netpact.runs.store import MISSING, ResultStore
+from netpact.runs.task import Task
+
+__all__ = [
+    "MISSING",
+    "Engine",
+    "Inline",
+    "JsonValue",
+    "Outcome",
+    "Processes",
+    "Progress",
+    "ResultStore",
+    "Task",
+    "engine_for",
+]

@@ -1,0 +1,35 @@
+"""The engine without processes, and the choice between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netpact.runs.attempt import attempt_call
+from netpact.runs.engine import Engine, Outcome, ProgressCallback, check_jobs
+from netpact.runs.processes import Processes
+from netpact.runs.store import ResultStore
+from netpact.runs.tally import Tally
+from netpact.runs.task import Task
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Runs tasks one after the other in this process: for one job, and for debugging.
+
+    A task that kills its process takes the run with it here; what was finished stays in the store.
+    """
+
+    def run(self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None) -> list[Outcome]:
+        tally = Tally(tasks, store, progress)
+        while tally.waiting:
+            place = tally.waiting.popleft()
+            task = tally.tasks[place]
+            tally.finish(place, attempt_call(task.function, task.fresh_arguments()))
+        return tally.outcomes()
+
+
+def engine_for(jobs: int) -> Engine:
+    """This process for one job, worker processes for more."""
+    check_jobs(jobs)
+    return Inline() if jobs == 1 else Processes(jobs)

@@ -1,0 +1,60 @@
+"""The worker's side of the pipe. Calls come pickled from the parent process, answers go back as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import threading
+from dataclasses import replace
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection
+
+from netpact.runs.attempt import Attempt, attempt_call, failed_attempt
+from netpact.runs.task import Task
+
+READY = b"ready"
+
+
+def serve(connection: Connection) -> None:
+    """Answer calls until the parent hangs up."""
+    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        connection.send_bytes(READY)
+        while True:
+            connection.send_bytes(_answer(connection.recv_bytes()))
+    except (EOFError, OSError):
+        return
+
+
+def write_call(task: Task) -> bytes:
+    return pickle.dumps((task.function, task.arguments))
+
+
+def read_answer(message: bytes) -> Attempt:
+    return Attempt(**json.loads(message))
+
+
+def _answer(message: bytes) -> bytes:
+    try:
+        function, arguments = pickle.loads(message)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing the function's module runs its code
+        failed = failed_attempt(error, seconds=0.0)
+        hint = "put the function into a module or a script file that other processes can import"
+        attempt = replace(failed, error=f"the worker cannot import the function: {failed.error} ({hint})")
+    else:
+        attempt = attempt_call(function, arguments)
+    return json.dumps(vars(attempt)).encode()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot stop its workers: a worker in the middle of a long task ends itself."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

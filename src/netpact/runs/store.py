@@ -1,0 +1,86 @@
+"""Finished results on disk, one JSON file each. What cannot be read as a result is computed again."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import tempfile
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Final, Literal
+
+from netpact.errors import PactError
+from netpact.files import read_bytes, write_atomically
+from netpact.runs.json_values import JsonValue, decode_json, encode_json
+from netpact.runs.task import Task
+
+
+class Missing(Enum):
+    """A type of its own, because None is a result like any other."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    result: JsonValue
+    seconds: float
+
+
+class ResultStore:
+    """A folder of results. Several runs may share it: files appear whole, and a file is only used by its own task."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        # Find out now, not after the first hour of work, whether results can be kept.
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise PactError(
+                f"cannot keep results here: {error.strerror or error}",
+                where=str(folder),
+                hint="choose a folder that exists or can be made, and that you may write to",
+            ) from error
+
+    def path(self, task: Task) -> Path:
+        """A readable part and a hash of key and digest: keys that differ only in case or in / never share a file."""
+        readable = re.sub(r"[^A-Za-z0-9._-]+", "_", task.key)[:80]
+        name = hashlib.sha256(f"{task.key}\n{task.digest}".encode()).hexdigest()[:16]
+        return self.folder / f"{readable}-{name}.json"
+
+    def find(self, task: Task) -> StoredResult | None:
+        """The stored result of this very task, or None. A torn, foreign or unreadable file counts as none."""
+        path = self.path(task)
+        if not path.is_file():
+            return None
+        try:
+            record = decode_json(read_bytes(path))
+        except (PactError, ValueError, RecursionError):
+            return None
+        if not isinstance(record, dict) or "result" not in record:
+            return None
+        if any(record.get(name) != value for name, value in _identity(task).items()):
+            return None
+        seconds = record.get("seconds")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+            return None
+        return StoredResult(record["result"], float(seconds))
+
+    def get(self, task: Task) -> JsonValue | Literal[Missing.MISSING]:
+        found = self.find(task)
+        return MISSING if found is None else found.result
+
+    def put(self, task: Task, result: JsonValue, *, seconds: float) -> Path:
+        record = {**_identity(task), "result": result, "seconds": seconds}
+        return write_atomically(self.path(task), encode_json(record, where=f"task {task.key}").encode() + b"\n")
+
+
+def _identity(task: Task) -> dict[str, str]:
+    return {"key": task.key, "digest": task.digest, "version": task.version}

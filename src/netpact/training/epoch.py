@@ -1,0 +1,46 @@
+"""What one epoch of training reports."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+
+from netpact.errors import PactError
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """loss: mean over the epoch's batches as they went by; errors: shares of wrong answers of the network after it."""
+
+    epoch: int
+    loss: float
+    train_error: float
+    test_error: float | None
+    seconds: float
+
+    def __str__(self) -> str:
+        test = "" if self.test_error is None else f", test error {self.test_error:.2%}"
+        return f"epoch {self.epoch}: loss {self.loss:.4f}, train error {self.train_error:.2%}{test}"
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def parse_history(records: object, *, where: str) -> tuple[Epoch, ...]:
+    """The inverse of to_json for a list of epochs 1, 2, ... from a file."""
+    if not isinstance(records, list):
+        raise PactError("the history is not a list", where=where)
+    return tuple(_parse_epoch(record, number, where=where) for number, record in enumerate(records, start=1))
+
+
+def _parse_epoch(record: object, number: int, *, where: str) -> Epoch:
+    names = [entry.name for entry in fields(Epoch)]
+    if not isinstance(record, dict) or sorted(record) != sorted(names) or record["epoch"] != number:
+        raise PactError(f"entry {number} of the history is not epoch {number} with {', '.join(names)}", where=where)
+    for name in names[1:]:
+        value = record[name]
+        if value is None and name == "test_error":
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise PactError(f"{name} of epoch {number} is not a number: {value!r}", where=where)
+    return Epoch(**record)

@@ -1,0 +1,159 @@
+"""Plain training by cross entropy: a module in, a trained copy out, the same bits every time under one seed."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from netpact.datasets import Samples
+from netpact.errors import PactError
+from netpact.seed import Seed
+from netpact.training.checkpoints import identify_run, load_checkpoint, save_checkpoint
+from netpact.training.epoch import Epoch
+from netpact.training.evaluation import check_fits, device_of, error_rate, run_network
+from netpact.training.memory import Memory, gather
+from netpact.training.options import OPTIMIZERS, TrainOptions
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The trained copy in evaluation mode, what happened in each epoch, and the options that led there."""
+
+    module: nn.Module
+    history: tuple[Epoch, ...]
+    options: TrainOptions
+
+    def __str__(self) -> str:
+        return f"trained with {self.options.optimizer} for {self.options.epochs} epochs; {self.history[-1]}"
+
+    def to_json(self) -> dict[str, object]:
+        return {"options": self.options.to_json(), "history": [epoch.to_json() for epoch in self.history]}
+
+
+def train(
+    module: nn.Module,
+    samples: Samples,
+    options: TrainOptions,
+    *,
+    progress: Callable[[Epoch], None] | None = None,
+    checkpoint: str | Path | None = None,
+    test: Samples | None = None,
+) -> Trained:
+    """Train a copy of the module; the given one and all global random state stay as they are.
+
+    checkpoint  a file written after each epoch; where it exists already, the run goes on from there
+    test        samples whose error is reported after each epoch; they decide nothing
+    progress    called after each epoch, when its checkpoint is on the disk
+    """
+    data = gather(samples)
+    held = None if test is None else gather(test)
+    check_fits(module, data)
+    if held is not None and (held.input_shape, held.classes) != (data.input_shape, data.classes):
+        raise PactError("input shape or number of classes differ from the training data", where=held.name)
+    trainee = copy.deepcopy(module)
+    optimizer = _optimizer(trainee, options)
+    path = None if checkpoint is None else Path(checkpoint)
+    identity = {} if path is None else identify_run(trainee, options, data, held)
+    history: tuple[Epoch, ...] = ()
+    if path is not None and path.exists():
+        history = load_checkpoint(path, identity, trainee, optimizer)
+    elif path is not None:
+        # A file that cannot be written should stop the run now, not after the first epoch.
+        save_checkpoint(path, identity, trainee, optimizer, history)
+    for number in range(len(history) + 1, options.epochs + 1):
+        started = time.perf_counter()
+        loss = _run_epoch(trainee, optimizer, data, options, number)
+        try:
+            history = (*history, _measure(trainee, data, held, epoch=number, loss=loss, started=started))
+        except PactError as error:
+            # Data and network have been checked by now: what is left is finite weights with infinite outputs.
+            raise _diverged(number, options) from error
+        if path is not None:
+            save_checkpoint(path, identity, trainee, optimizer, history)
+        if progress is not None:
+            progress(history[-1])
+    optimizer.zero_grad(set_to_none=True)
+    return Trained(trainee.eval(), history, options)
+
+
+def _optimizer(trainee: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:
+    parameters = [parameter for parameter in trainee.parameters() if parameter.requires_grad]
+    if not parameters:
+        raise PactError("the network has no trainable parameters", where="network", hint="check requires_grad")
+    return OPTIMIZERS[options.optimizer](parameters, options)
+
+
+def _run_epoch(
+    trainee: nn.Module, optimizer: torch.optim.Optimizer, data: Memory, options: TrainOptions, number: int
+) -> float:
+    device = device_of(trainee)
+    order = torch.randperm(data.count, generator=options.seed.child("shuffle", number).torch())
+    bounds = _bounds(data.count, options.batch_size)
+    total = 0.0
+    trainee.train()
+    with _own_randomness(options.seed.child("layers", number), device), torch.enable_grad():
+        for step, (start, stop) in enumerate(bounds, start=(number - 1) * len(bounds)):
+            rate = options.learning_rate_at(step / (options.epochs * len(bounds)))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            inputs, labels = data.pick(order[start:stop])
+            logits = run_network(trainee, inputs.to(device), data.classes)
+            loss = nn.functional.cross_entropy(logits, labels.to(device))
+            if not math.isfinite(loss.item()):
+                raise _diverged(number, options)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * (stop - start)
+    # The last step can spoil the weights after the last loss was seen.
+    if not all(bool(torch.isfinite(parameter).all()) for parameter in trainee.parameters()):
+        raise _diverged(number, options)
+    return total / data.count
+
+
+def _measure(
+    trainee: nn.Module, data: Memory, held: Memory | None, *, epoch: int, loss: float, started: float
+) -> Epoch:
+    errors, count = error_rate(trainee, data)
+    test_error = None
+    if held is not None:
+        test_errors, test_count = error_rate(trainee, held)
+        test_error = test_errors / test_count
+    return Epoch(epoch, loss, errors / count, test_error, time.perf_counter() - started)
+
+
+def _bounds(count: int, size: int) -> list[tuple[int, int]]:
+    """Batch borders; one leftover sample joins the batch before it, as batch norm cannot take a batch of one."""
+    starts = list(range(0, count, size))
+    if size > 1 and len(starts) > 1 and count - starts[-1] == 1:
+        starts.pop()
+    return list(zip(starts, [*starts[1:], count], strict=True))
+
+
+@contextmanager
+def _own_randomness(seed: Seed, device: torch.device) -> Iterator[None]:
+    """Layers such as dropout draw from torch's global generators: seed these, and put them back afterwards."""
+    number = seed.torch().initial_seed()
+    on_cuda = device.type == "cuda"
+    with torch.random.fork_rng(devices=[device] if on_cuda else []):
+        torch.default_generator.manual_seed(number)
+        if on_cuda:
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(number)
+        yield
+
+
+def _diverged(number: int, options: TrainOptions) -> PactError:
+    return PactError(
+        "the loss, the weights or the outputs became NaN or infinite",
+        where=f"training, epoch {number}",
+        hint=f"lower the learning rate (now {options.learning_rate:g}) and check the scale of the inputs",
+    )

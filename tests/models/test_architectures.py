@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import math
+import re
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpact.errors import PactError
+from netpact.models import FAMILIES, Architecture, build, names, parameter_count, parameter_shapes, parse_model
+from netpact.models.architecture import parse_architecture
+
+# Logits of a float64 computation in NumPy loops, with the weights and the input that the two formulas below give.
+GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float]]] = [
+    ((1, (), (5,), 3), [0.013671875, -0.051757812, 0.26464844]),
+    ((2, (7, 5), (1, 3, 4), 4), [0.073163986, 0.16486263, -0.065854073, 0.025844574]),
+    (
+        (3, (), (1, 28, 28), 10),
+        [
+            -0.60885534,
+            0.21105122,
+            0.080205681,
+            0.13563619,
+            -0.17938757,
+            0.10556546,
+            -0.49911597,
+            0.25873805,
+            0.20111452,
+            -0.063167446,
+        ],
+    ),
+    ((3, (), (3, 32, 32), 4), [-0.40187159, -0.078176407, 0.22789866, 0.024293722]),
+    ((3, (), (1, 12, 15), 2), [-0.60681487, 0.25450673]),
+    ((4, (4, 6, 5), (2, 9, 13), 3), [0.11536705, -0.089296944, -0.01862624]),
+    ((4, (3,), (1, 3, 5), 3), [-0.01632487, 0.087965902, -0.16711833]),
+]
+
+
+@pytest.mark.parametrize(("fields", "logits"), GOLDEN)
+def test_meaning_of_an_id_never_changes(
+    fields: tuple[int, tuple[int, ...], tuple[int, ...], int], logits: list[float]
+) -> None:
+    module = build(Architecture(*fields))
+    with torch.no_grad():
+        for k, parameter in enumerate(module.parameters()):
+            pattern = ((np.arange(parameter.numel()) * 7 + 3 * k) % 23 - 11) / 64
+            parameter.copy_(torch.from_numpy(pattern.reshape(parameter.shape)))
+        pixels = np.arange(math.prod(fields[2])) * 5 % 17 / 16
+        found = module(torch.from_numpy(pixels.reshape(1, *fields[2])).float())[0]
+    np.testing.assert_allclose(found.numpy(), logits, rtol=1e-5)
+
+
+def test_every_id_has_golden_logits() -> None:
+    assert {fields[0] for fields, _ in GOLDEN} == set(FAMILIES)
+    assert [family.name for family in FAMILIES.values()][:4] == ["linear", "mlp", "lenet5", "conv"]
+
+
+def test_parameter_names_are_part_of_the_meaning() -> None:
+    lenet = parameter_shapes(Architecture(3, (), (1, 28, 28), 10))
+    assert lenet["conv2.weight"] == (16, 6, 5, 5)
+    assert lenet["fc1.weight"] == (120, 400)
+    assert list(parameter_shapes(Architecture(4, (3,), (1, 8, 8), 2))) == [
+        "conv1.weight",
+        "conv1.bias",
+        "fc1.weight",
+        "fc1.bias",
+    ]
+    assert list(parameter_shapes(Architecture(2, (3,), (8,), 2))) == [
+        "fc1.weight",
+        "fc1.bias",
+        "fc2.weight",
+        "fc2.bias",
+    ]
+
+
+@st.composite
+def architectures(draw: st.DrawFn) -> Architecture:
+    family = draw(st.sampled_from(list(FAMILIES.values())))
+    least = 12 if family.name == "lenet5" else 1
+    image = st.tuples(st.integers(1, 3), st.integers(least, 20), st.integers(least, 20))
+    vector = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
+    shape = draw(image if family.name in ("lenet5", "conv") else st.one_of(image, vector))
+    most = min(family.most_sizes, 5)
+    sizes = draw(st.lists(st.integers(1, 9), min_size=family.fewest_sizes, max_size=most))
+    return Architecture(family.id, tuple(sizes), shape, draw(st.integers(2, 7)))
+
+
+@given(architectures())
+@settings(max_examples=60, deadline=None)
+def test_count_shapes_and_output_agree_with_the_built_module(architecture: Architecture) -> None:
+    module = build(architecture)
+    assert parameter_count(architecture) == sum(parameter.numel() for parameter in module.parameters())
+    built = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    assert list(built.items()) == list(parameter_shapes(architecture).items())
+    assert module(torch.zeros(2, *architecture.input_shape)).shape == (2, architecture.classes)
+    assert module.netpact_architecture == architecture
+
+
+@given(architectures())
+@settings(max_examples=60, deadline=None)
+def test_name_and_json_round_trip(architecture: Architecture) -> None:
+    assert parse_architecture(architecture.to_json()) == architecture
+    again = parse_model(str(architecture), input_shape=architecture.input_shape, classes=architecture.classes)
+    assert again == architecture
+
+
+def test_a_huge_count_is_told_without_memory_and_refused_by_build() -> None:
+    tracemalloc.start()
+    huge = Architecture(2, (65_535,) * 64, (4_096, 4_096, 4_096), 65_535)
+    count = parameter_count(huge)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 4_096**3 * 65_535 + 64 * 65_535**2 + 65 * 65_535
+    assert peak < 1_000_000
+    with pytest.raises(PactError, match="parameters, allowed are"):
+        build(huge)
+
+
+@pytest.mark.parametrize("family", [2, 4])
+def test_sizes_at_the_limits_are_allowed(family: int) -> None:
+    assert parameter_count(Architecture(family, (65_535,) * 64, (1, 4, 4), 2)) > 2e11
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ((0, (), (4,), 2), r"id 0 is not known; allowed: 1 \(linear\), 2 \(mlp\).* 0 is reserved"),
+        ((5, (), (4,), 2), "id 5 is not known"),
+        ((True, (), (4,), 2), "id True is not known"),
+        (([], (), (4,), 2), "is not known"),
+        ((2, (0,), (4,), 2), r"sizes\[0\]: must be whole numbers from 1 to 65535, got 0"),
+        ((2, (3, 65_536), (4,), 2), r"sizes\[1\]"),
+        ((2, (3.0,), (4,), 2), r"sizes\[0\]"),
+        ((2, (True,), (4,), 2), r"sizes\[0\]"),
+        ((2, [3], (4,), 2), "sizes: must be a tuple"),
+        ((2, (3,) * 65, (4,), 2), "sizes: must be a tuple of 0 to 64"),
+        ((2, (), (4,), 2), "mlp sizes are the hidden widths, 1 to 64 of them; got 0"),
+        ((1, (3,), (4,), 2), "linear takes no sizes, so exactly 0 are allowed; got 1"),
+        ((3, (3,), (1, 28, 28), 2), "lenet5 takes no sizes"),
+        ((1, (), (), 2), "input_shape: must be a tuple of 1 to 3"),
+        ((1, (), (1, 1, 1, 1), 2), "input_shape: must be a tuple of 1 to 3"),
+        ((1, (), (4_097,), 2), r"input_shape\[0\]"),
+        ((1, (), (4,), 1), "classes: must be a whole number from 2 to 65535, got 1"),
+        ((1, (), (4,), 65_536), "classes"),
+        ((1, (), (4,), 2.0), "classes"),
+        ((3, (), (1, 11, 28), 10), "lenet5 needs images of at least 12 x 12, got 11 x 28"),
+        ((3, (), (784,), 10), r"lenet5 needs images of shape \(channels, height, width\)"),
+        ((4, (3,), (8, 8), 10), "conv needs images of shape"),
+    ],
+)
+def test_bad_architectures_are_refused(fields: tuple[Any, Any, Any, Any], message: str) -> None:
+    with pytest.raises(PactError, match=message):
+        Architecture(*fields)
+
+
+def test_model_names_are_read() -> None:
+    shape = (1, 28, 28)
+    found = [str(parse_model(name, input_shape=shape, classes=10)) for name in names()]
+    assert found == ["linear", "mlp:64-32", "lenet5", "conv:16-32"]
+    assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
+    assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vgg", "model: 'vgg' is not known; allowed: linear, mlp, lenet5, conv"),
+        ("", "'' is not known"),
+        ("MLP", "'MLP' is not known"),
+        ("mlp:", "whole numbers joined by '-'"),
+        ("mlp:12-", "whole numbers joined by '-'"),
+        ("mlp:-3", "whole numbers joined by '-'"),
+        ("mlp:1e3", "whole numbers joined by '-'"),
+        ("mlp:٣", "whole numbers joined by '-'"),
+        ("mlp:" + "9" * 5000, "whole numbers joined by '-'"),
+        ("mlp:99999", "from 1 to 65535"),
+        ("lenet5:6", "lenet5 takes no sizes"),
+    ],
+)
+def test_bad_model_names_are_refused(text: str, message: str) -> None:
+    with pytest.raises(PactError, match=re.escape(message)):
+        parse_model(text, input_shape=(1, 28, 28), classes=10)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        [],
+        {},
+        {"id": 1, "sizes": [], "input_shape": [4]},
+        {"id": 1, "sizes": [], "input_shape": [4], "classes": 2, "code": "os"},
+        {"id": 1, "sizes": "", "input_shape": [4], "classes": 2},
+        {"id": 1, "sizes": [], "input_shape": 4, "classes": 2},
+        {"id": "1", "sizes": [], "input_shape": [4], "classes": 2},
+        {"id": 1, "sizes": [], "input_shape": [[4]], "classes": 2},
+    ],
+)
+def test_bad_records_are_refused(record: object) -> None:
+    with pytest.raises(PactError):
+        parse_architecture(record)

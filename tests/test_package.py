@@ -1,0 +1,100 @@
+"""The package as a whole: what it exports, who imports whom, what importing it costs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import netpact
+
+SOURCE = Path(netpact.__file__).parent
+
+# From the bottom up: a module imports only from its own folder and from what stands before it. ARCHITECTURE.md shows the same list.
+ORDER = (
+    "version",
+    "errors",
+    "progress",
+    "files",
+    "seed",
+    "runs",
+    "certificates",
+    "datasets",
+    "models",
+    "training",
+    "coding",
+    "forms",
+    "format",
+    "network",
+    "methods",
+    "certification",
+    "verification",
+    "reports",
+    "demonstration",
+    "cli",
+)
+
+
+def all_modules() -> list[str]:
+    return [info.name for info in pkgutil.walk_packages(netpact.__path__, "netpact.")]
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] if node.module != "netpact" else [f"netpact.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("netpact.")}
+    return rooms
+
+
+def test_every_room_is_in_the_order() -> None:
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert rooms - {"__init__"} == set(ORDER)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_downward(path: Path) -> None:
+    room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if room == "__init__":
+        return
+    allowed = set(ORDER[: ORDER.index(room) + 1])
+    assert imported_rooms(path) <= allowed
+
+
+def test_architecture_page_shows_the_same_order() -> None:
+    page = (SOURCE.parents[1] / "ARCHITECTURE.md").read_text()
+    listed = page.split("```")[1].split()
+    assert [word for word in listed if word in ORDER] == list(ORDER)
+
+
+def test_importing_netpact_does_not_import_torch() -> None:
+    code = "import sys, netpact, netpact.errors; sys.exit('torch' in sys.modules or 'sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_public_name_survives_importing_every_submodule() -> None:
+    for name in all_modules():
+        importlib.import_module(name)
+    for name in netpact.__all__:
+        value = getattr(netpact, name)
+        assert name == "__version__" or callable(value), f"{name} is hidden by {value!r}"
+
+
+def test_no_submodule_has_the_name_of_a_public_verb() -> None:
+    submodules = {name.removeprefix("netpact.") for name in all_modules()}
+    assert not submodules & set(netpact.__all__)
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = netpact.nonsense
+    assert set(netpact.__all__) == set(dir(netpact))
