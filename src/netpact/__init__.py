@@ -1,6 +1,7 @@
 """netpact: a small network, and a promise about it.
 
-    data + nn.Module --trace--> Network --compress--> Compressed --seal--> Pact --certify--> Pact with Certificate --verify--> Verdict
+    data + nn.Module --trace--> Network --compress--> Compressed --seal--> Pact
+    Pact + data --certify--> Pact with Certificate --verify--> Verdict
 
 Names are loaded when they are first used: importing netpact does not import torch.
 """

@@ -31,7 +31,7 @@ def certify(
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Pact:
-    """The same pact with a certificate: a bound on the risk of what is in the file that holds with probability 1 - delta.
+    """The same pact with a certificate: a bound on the risk of what is in the file, with probability 1 - delta.
 
     The network is decoded from the message's bytes alone and run on all training samples; nothing but the number of
     bytes, of errors, of samples and delta enters the bound. Choose delta before you train.
@@ -39,8 +39,8 @@ def certify(
     data   a data set by name, or anything that as_data takes; its test part, if any, is counted for comparison only
     model  for a user's own architecture: the module, or better the function that makes it
     """
-    source = as_data(data)
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
+    source = as_data(data)
     module = open_module(pact, source, model, max_parameters=max_parameters)
     arithmetic = pact.arithmetic
     counted = count_errors(module, source.train, arithmetic=arithmetic, progress=progress)

@@ -70,7 +70,7 @@ def demonstrate(
     jobs: int = 1,
     progress: Callable[[TaskDone], None] | None = None,
 ) -> Demonstration:
-    """Run everything, keep it in the folder `out`, and write `out/index.html`. What is there already is not done again."""
+    """Run everything, keep it in the folder `out`, write `out/index.html`. What is there already is not done again."""
     data, folder = load_data(data_name), Path(out)
     Seed(seed)
     shared: dict[str, JsonValue] = {"data": data_name, "fingerprint": data.train.fingerprint(), "seed": seed}
@@ -79,7 +79,7 @@ def demonstrate(
         Task(f"train-{name}", train_network, {**shared, "network": name, "out": str(folder)}, version=__version__)
         for name in networks
     ]
-    # The second half's tasks need the first half's files, so their total is known to the progress callback from the start.
+    # The second half's tasks need the first half's files; the progress callback hears of one total all the same.
     total = len(training) + len(_PLAN)
     store, engine = ResultStore(folder / "run"), engine_for(jobs)
 
@@ -94,7 +94,14 @@ def demonstrate(
         Task(
             key,
             seal_network,
-            {**shared, "weights": weights[network], "method": method, "options": dict(options), "delta": delta, "key": key},
+            {
+                **shared,
+                "weights": weights[network],
+                "method": method,
+                "options": dict(options),
+                "delta": delta,
+                "key": key,
+            },
             version=__version__,
         )
         for key, network, method, options in _PLAN
@@ -215,7 +222,9 @@ def count_parameters(pact: Pact) -> int:
 def _finish(rows: list[Row], folder: Path, data: Data, *, delta: float, seed: int) -> Demonstration:
     best = find_best(rows)
     certificate = None if best is None or best.file is None else Pact.read(folder / best.file).certificate
-    sentence = "Nothing has been proven: verification refused every file." if certificate is None else certificate.sentence()
+    sentence = (
+        "Nothing has been proven: verification refused every file." if certificate is None else certificate.sentence()
+    )
     provenance = Provenance(
         version=__version__,
         seed=seed,

@@ -192,16 +192,20 @@ def test_the_form_and_its_bound_go_together() -> None:
         ("train_error", 0.0),
         ("train_error", False),
         ("test_error", 0.01),
-        ("theorem", "Trust me."),
-        ("sentence", "It never errs."),
-        ("assumptions", []),
-        ("declarations", None),
     ],
 )
 def test_what_is_derived_must_agree(key: str, value: object) -> None:
     with pytest.raises(PactError) as caught:
         Certificate.from_json(make().to_json() | {key: value})
     assert caught.value.where == key
+
+
+@pytest.mark.parametrize("key", ["theorem", "sentence", "assumptions", "declarations"])
+def test_words_are_made_anew_and_never_taken_from_a_file(key: str) -> None:
+    certificate = make()
+    read = Certificate.from_json(certificate.to_json() | {key: "It never errs."})
+    assert read == certificate
+    assert read.to_json() == certificate.to_json()
 
 
 def test_a_truth_value_is_not_a_rate() -> None:
@@ -212,6 +216,8 @@ def test_a_truth_value_is_not_a_rate() -> None:
 
 def test_unknown_and_missing_keys_are_named() -> None:
     content = make().to_json()
+    with pytest.raises(PactError, match="stands twice: bound"):
+        Certificate.from_json(json.dumps(content)[:-1] + ', "bound": 0.9}')
     with pytest.raises(PactError, match="unknown: extra"):
         Certificate.from_json(content | {"extra": 1})
     for key in content:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpact.certificates import FORMS, check_bound, risk_bound
+from netpact.certificates.bound import _log_inv
 from netpact.errors import PactError
 
 # The accuracy that is promised: what rounding may add when two bounds are compared.
@@ -85,6 +86,22 @@ def test_the_second_implementation_agrees(case: dict[str, int], delta: float, fo
     assert opinion.holds, opinion.reason
     assert opinion.own_bound <= bound + 1e-12
     assert bound - opinion.own_bound <= 1e-9
+
+
+def test_the_price_of_the_code_is_rounded_up() -> None:
+    with mpmath.workdps(40):
+        for bits in [*range(300), 4321, 10**6, 10**9, 10**15]:
+            for delta in (0.05, 0.01, 0.3, 0.9999, 5e-324):
+                true = bits * mpmath.log(2) - mpmath.log(mpmath.mpf(delta))
+                assert 0 <= _log_inv(bits, delta) - true <= 2e-15 * true, (bits, delta)
+
+
+@pytest.mark.parametrize(("k", "m"), [(0, 10), (0, 60_000), (500, 1000), (500_000, 1_000_000), (5 * 10**8, 10**9)])
+@pytest.mark.parametrize("delta", [0.05, 0.999, 0.999999])
+def test_the_order_holds_to_the_last_bit_where_the_forms_meet(k: int, m: int, delta: float) -> None:
+    """Without errors exact and kl are one formula; kl and hoeffding agree to third order at one half."""
+    exact, kl, hoeffding = (risk_bound(errors=k, samples=m, code_bits=0, delta=delta, form=form) for form in FORMS)
+    assert exact <= kl <= hoeffding
 
 
 @pytest.mark.parametrize(("k", "m"), [(0, 5), (1, 7), (3, 100), (500, 1000), (1800, 60_000), (300_000, 1_000_000)])

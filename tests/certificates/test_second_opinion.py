@@ -3,7 +3,7 @@
 import ast
 import math
 import time
-from decimal import Context, Inexact, localcontext
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -38,6 +38,15 @@ def test_a_looser_bound_holds_and_a_smaller_one_does_not(form: str, k: int, m: i
     assert holds(bound + 1e-3)
     assert not holds(bound - 1e-9)
     assert not holds(k / m)
+
+
+def test_a_series_cut_short_is_completed_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    def own() -> float:
+        return check_bound(errors=700, samples=1437, code_bits=0, delta=0.05, form="exact", bound=1.0).own_bound
+
+    full = own()
+    monkeypatch.setattr(second_opinion, "_NEGLIGIBLE", Decimal("0.3"))
+    assert own() > full + 1e-9
 
 
 def test_the_reason_names_both_numbers() -> None:

@@ -103,6 +103,18 @@ def test_the_log_factorials_stay_inside_the_stated_allowance() -> None:
             assert abs(math.lgamma(n) - expected) <= 3 * 2.0**-52 * expected, n
 
 
+@pytest.mark.parametrize(("place", "value"), [("tail._NEGLIGIBLE", 0.3), ("bisection._MAX_HALVINGS", 6)])
+def test_stopping_early_loosens_the_bound_and_never_lowers_it(
+    monkeypatch: pytest.MonkeyPatch, place: str, value: float
+) -> None:
+    cases = [(k, m, math.log(20) + bits) for k, m, bits in ((30, 100, 0), (700, 1437, 0), (500_000, 1_000_000, 0))]
+    full = [invert_tail(errors=k, samples=m, log_inv=log_inv) for k, m, log_inv in cases]
+    monkeypatch.setattr(f"netpact.certificates.{place}", value)
+    early = [invert_tail(errors=k, samples=m, log_inv=log_inv) for k, m, log_inv in cases]
+    assert all(e >= f for e, f in zip(early, full, strict=True))
+    assert any(e > f + 1e-9 for e, f in zip(early, full, strict=True))
+
+
 def test_edges() -> None:
     assert invert_tail(errors=5, samples=5, log_inv=0.1) == 1.0
     assert invert_tail(errors=0, samples=10, log_inv=0.0) == 0.0

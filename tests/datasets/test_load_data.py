@@ -259,7 +259,7 @@ def test_no_pickle_is_ever_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(PactError, match="an array of type object; only plain numbers are read"):
         load_data(tmp_path / "pickle.npz")
     monkeypatch.setattr(npz, "_check_sizes", lambda *arguments: None)
-    with pytest.raises(PactError, match="cannot be read as an .npz file of plain arrays"):
+    with pytest.raises(PactError, match=r"cannot be read as an .npz file of plain arrays"):
         load_data(tmp_path / "pickle.npz")
     assert not (tmp_path / "ran").exists()
 

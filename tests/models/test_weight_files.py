@@ -173,6 +173,16 @@ def test_hostile_notes_are_refused(tmp_path: Path) -> None:
     assert read_tensors(path).note is None
 
 
+def test_nothing_is_built_that_the_file_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(pack_tensors(state_of(build(MLP)), {"architecture": {**MLP.to_json(), "sizes": [9_000, 9_000]}}))
+    built: list[Architecture] = []
+    monkeypatch.setattr("netpact.models.weights.build", lambda architecture, **_: built.append(architecture))
+    with pytest.raises(PactError, match=r"fc1\.weight has shape \(5, 6\), expected \(9000, 6\)"):
+        load_model(path)
+    assert built == []
+
+
 def test_memory_asked_for_is_limited(tmp_path: Path) -> None:
     path = save_weights(build(MLP), tmp_path / "w.safetensors")
     with pytest.raises(PactError, match="74 parameters, allowed are 73"):

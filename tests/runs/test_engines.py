@@ -11,7 +11,7 @@ from runs import run_tasks
 from runs.run_tasks import calls
 
 from netpact.errors import PactError
-from netpact.runs import Engine, Inline, JsonValue, Processes, Progress, ResultStore, Task, engine_for
+from netpact.runs import Engine, Inline, JsonValue, Processes, TaskDone, ResultStore, Task, engine_for
 
 ENGINES = [Inline(), Processes(2)]
 both = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
@@ -105,11 +105,11 @@ def test_function_that_changes_its_arguments_does_not_change_the_task(engine: En
 
 @both
 def test_progress_counts_reused_and_fresh_tasks(engine: Engine, tmp_path: Path) -> None:
-    store, seen = ResultStore(tmp_path / "r"), list[Progress]()
+    store, seen = ResultStore(tmp_path / "r"), list[TaskDone]()
     engine.run(squares(tmp_path, 2), store)
     engine.run([*squares(tmp_path, 1, 2), task(run_tasks.fail, message="x")], store, seen.append)
     assert [(p.done, p.total) for p in seen] == [(1, 3), (2, 3), (3, 3)]
-    assert seen[0] == Progress(done=1, total=3, key="square 2", reused=True)
+    assert seen[0] == TaskDone(done=1, total=3, key="square 2", reused=True)
     assert {(p.key, p.reused) for p in seen[1:]} == {("square 1", False), ("fail", False)}
 
 

@@ -18,7 +18,7 @@ from runs.run_tasks import callers, calls, wait_until
 
 import netpact.runs
 from netpact.errors import PactError
-from netpact.runs import Processes, Progress, ResultStore, Task
+from netpact.runs import Processes, TaskDone, ResultStore, Task
 from netpact.runs.attempt import Attempt
 from netpact.runs.worker import Worker
 
@@ -142,7 +142,7 @@ def test_interrupt_leaves_no_process_and_keeps_results(tmp_path: Path) -> None:
 
     times = []
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: TaskDone) -> None:
         if progress.done == 3:
             times.append(time.monotonic())
             raise KeyboardInterrupt
@@ -200,7 +200,7 @@ def test_answer_that_was_sent_just_before_the_worker_died_counts() -> None:
 
 
 def test_progress_that_raises_stops_the_workers(tmp_path: Path) -> None:
-    def refuse(progress: Progress) -> None:
+    def refuse(progress: TaskDone) -> None:
         raise PactError("enough")
 
     with pytest.raises(PactError, match="enough"):

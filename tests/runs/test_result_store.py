@@ -118,3 +118,11 @@ def test_permission_error_is_reported(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("netpact.runs.store.tempfile.TemporaryFile", refuse)
     with pytest.raises(PactError, match="cannot keep results here: Permission denied"):
         ResultStore(tmp_path)
+
+
+def test_discarded_results_are_computed_again(tmp_path: Path) -> None:
+    store, task = ResultStore(tmp_path), square_task(tmp_path)
+    store.discard(task)
+    store.put(task, 2.0, seconds=0.1)
+    store.discard(task)
+    assert store.get(task) is MISSING

@@ -9,7 +9,7 @@ import torch
 
 from netpact.datasets import ArraySamples, Batch
 from netpact.errors import PactError
-from netpact.training.memory import gather
+from netpact.training.memory import checked_batches, gather
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,14 @@ def test_floats_found_late_are_kept_exactly(odd: float) -> None:
     memory = gather(Raw(inputs, np.array([0, 1, 0, 1, 1]), 5))
     assert memory.inputs.dtype == torch.float32
     assert np.array_equal(memory.inputs.numpy(), inputs)
+
+
+def test_read_only_arrays_are_copied() -> None:
+    inputs, labels = np.zeros((3, 3), dtype=np.float32), np.array([0, 1, 0])
+    inputs.flags.writeable = labels.flags.writeable = False
+    for batch, batch_labels in checked_batches(Raw(inputs, labels, 3), 2):
+        assert batch.flags.writeable
+        assert batch_labels.flags.writeable
 
 
 def test_batches_are_the_samples_in_order() -> None:

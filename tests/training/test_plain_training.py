@@ -105,6 +105,49 @@ def test_what_the_callback_draws_is_not_undone() -> None:
     assert len(set(drawn)) == 3
 
 
+class Watched(nn.Module):
+    """Keeps every batch that it is trained on, and its weights within [-1, 1] by force."""
+
+    def __init__(self, batches: list[torch.Tensor]) -> None:
+        super().__init__()
+        self.batches = batches
+        self.weight = nn.Parameter(torch.full((4, 3), 0.5))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Watched:
+        return Watched(self.batches)  # the copy that is trained fills the same list
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            self.batches.append(x)
+        return x @ self.weight.clamp(-1, 1)
+
+
+def test_every_epoch_has_an_order_of_its_own() -> None:
+    batches: list[torch.Tensor] = []
+    samples = blobs(40)
+    train(Watched(batches), samples, TrainOptions(epochs=3, batch_size=10))
+    assert len(batches) == 12
+    epochs = [torch.cat(batches[start : start + 4]).numpy() for start in (0, 4, 8)]
+    for first, second in itertools.combinations([*epochs, samples.inputs], 2):
+        assert not np.array_equal(first, second)
+        assert np.array_equal(np.sort(first, axis=0), np.sort(second, axis=0))
+
+
+def test_infinite_weights_behind_finite_outputs_are_seen() -> None:
+    options = TrainOptions(epochs=1, optimizer="sgd", learning_rate=1e38, schedule="constant")
+    samples = ArraySamples(blobs(30).inputs * 1e4, blobs(30).labels, "large", 3)
+    with pytest.raises(PactError, match="epoch 1: the loss, the weights or"):
+        train(Watched([]), samples, options)
+
+
+def test_the_first_bad_loss_ends_the_run() -> None:
+    batches: list[torch.Tensor] = []
+    samples = ArraySamples(np.full((40, 4), 3e38, dtype=np.float32), np.arange(40) % 3, "large", 3)
+    with pytest.raises(PactError, match="epoch 1: the loss, the weights or"):
+        train(Watched(batches), samples, TrainOptions(epochs=3, batch_size=10))
+    assert len(batches) == 1
+
+
 def test_frozen_parameters_stay() -> None:
     module = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 3))
     module[0].requires_grad_(False)

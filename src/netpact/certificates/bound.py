@@ -36,12 +36,16 @@ def risk_bound(*, errors: int, samples: int, code_bits: int, delta: float, form:
     probability = failure_probability(delta)
     if not isinstance(form, str) or form not in FORMS:
         raise one_of(form, FORMS, option="form")
-    # Upwards: a larger log_inv is a larger bound.
-    log_inv = (bits * math.log(2.0) - math.log(probability)) * (1.0 + 4.0 * _EPS)
+    log_inv = _log_inv(bits, probability)
     # Every looser form bounds the tighter ones too. Taking the least keeps their order where they meet (k = 0, or a
     # bound near 1) and they differ by rounding alone.
     order = list(FORMS)
     return min(FORMS[name](k, m, log_inv) for name in order[order.index(form) :])
+
+
+def _log_inv(bits: int, delta: float) -> float:
+    """bits*ln 2 + ln(1/delta), rounded up: a larger log_inv is a larger bound."""
+    return (bits * math.log(2.0) - math.log(delta)) * (1.0 + 4.0 * _EPS)
 
 
 def _exact(k: int, m: int, log_inv: float) -> float:

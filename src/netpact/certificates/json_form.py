@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 _WHERE = "certificate"
 # Fields that stand in the nested object "data", under these names.
 _NESTED = {"name": "data_name", "fingerprint": "data_fingerprint"}
-_DERIVED = ("train_error", "test_error", "theorem", "sentence", "assumptions", "declarations")
+# Numbers that follow from the fields must agree with them. The words are for people who read the file itself: they are
+# never taken over from it but made anew, so that a better wording does not make old files unreadable.
+_NUMBERS = ("train_error", "test_error")
+_WORDS = ("theorem", "sentence", "assumptions", "declarations")
 
 
 def certificate_to_json(certificate: Certificate) -> dict[str, object]:
@@ -27,20 +30,21 @@ def certificate_to_json(certificate: Certificate) -> dict[str, object]:
 
 
 def certificate_from_json(record: type[C], source: Mapping[str, object] | str) -> C:
-    """Read what certificate_to_json wrote. What can be derived is derived anew and must agree."""
+    """Read what certificate_to_json wrote, here or by another version with other words."""
     content = _parse(source) if isinstance(source, str) else source
     if not isinstance(content, Mapping):
         raise PactError(f"a JSON object is needed, got {type(content).__name__}", where=_WHERE)
     names = _plain_names(record)
-    _check_keys(content, {"kind", "data", *names, *_DERIVED}, where=_WHERE)
+    _check_keys(content, {"kind", "data", *names, *_NUMBERS, *_WORDS}, where=_WHERE)
     data = content["data"]
     if not isinstance(data, Mapping):
         raise PactError(f"an object with {', '.join(_NESTED)} is needed, got {data!r}", where="data")
     _check_keys(data, set(_NESTED), where="data")
     values = {name: content[name] for name in names} | {name: data[key] for key, name in _NESTED.items()}
     certificate = record(**values)  # the record checks each value and names the field
-    for key, expected in {"kind": certificate.kind, **_derived(certificate)}.items():
-        if not _agree(content[key], expected):
+    derived = certificate_to_json(certificate)
+    for key in ("kind", *_NUMBERS):
+        if not _agree(content[key], expected := derived[key]):
             raise PactError(f"{content[key]!r} does not follow from the other fields; expected {expected!r}", where=key)
     return certificate
 

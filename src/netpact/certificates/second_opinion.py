@@ -122,8 +122,6 @@ _FORMS: dict[str, Callable[[int, int, Decimal], Decimal]] = {"exact": _exact, "k
 def _upper_end(k: int, m: int, is_beyond: Callable[[Decimal], bool]) -> Decimal:
     """The least point of a fine grid over [k/m, 1] known to be beyond the bound; 1 if there is none."""
     start = Decimal(k) / m
-    if k and is_beyond(start):
-        return start
     steps_low, steps_high, steps = 0, 2**_HALVINGS, 2**_HALVINGS
     while steps_high - steps_low > 1:
         middle = (steps_low + steps_high) // 2

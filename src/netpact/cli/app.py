@@ -11,7 +11,9 @@ from netpact.cli.console import people, print_json
 from netpact.errors import PactError
 
 # Typer keeps its parser's error class to itself, and has moved it before.
-_UsageError = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_UsageError: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException" and issubclass(kind, Exception)
+)
 
 FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -44,6 +46,8 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code; a bad input is told as JSON if the command was to speak JSON."""
     try:
         code = app(arguments, prog_name="netpact", standalone_mode=False)
+        if code == INTERRUPTED:  # typer has turned the interrupt into an exit code
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else FINE
     except PactError as error:
         return _tell(error.to_json(), arguments)

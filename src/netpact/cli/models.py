@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def open_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
-    """A network of ours by short name, or the user's own by package.module:function, with weights where they are given."""
+    """A network of ours by short name, or the user's own by package.module:function, with weights if given."""
     from netpact.models import build, import_model, load_weights, names, parse_model
 
     if name.partition(":")[0] in names() or ":" not in name:

@@ -1,8 +1,8 @@
 """What a coder is: the one operation that writing, reading and measuring have in common.
 
-A form describes its symbols once, as a sequence of binary decisions. Given an Encoder the description writes them, given
-a Decoder it reads them (the values passed in are None), given a Meter it adds up their ideal length. The three can
-therefore not disagree about the layout.
+A form describes its symbols once, as a sequence of binary decisions. Given an Encoder the description writes them,
+given a Decoder it reads them (the values passed in are None), given a Meter it adds up their ideal length. The three
+can therefore not disagree about the layout.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _PREFIX_DEPTH = 3  # mantissa bits that are coded in the context of all bits abo
 
 def code_integers(coder: Coder, values: Integers | None, count: int, contexts: Contexts) -> Integers:
     """Whole numbers of either sign: zero?, negative?, then the bit length of the magnitude in unary, then its bits."""
-    if values is not None and len(values) and int(np.abs(values).max()) >= 1 << _CLASSES:
+    if values is not None and len(values) and max(-int(values.min()), int(values.max())) >= 1 << _CLASSES:
         raise PactError(f"a coded integer must lie within +-2^{_CLASSES}")
     decoded = np.zeros(count, dtype=np.int64)
     nonzero = code_positions(coder, None if values is None else np.flatnonzero(values), count, contexts)
@@ -37,8 +37,8 @@ def code_integers(coder: Coder, values: Integers | None, count: int, contexts: C
 def code_positions(coder: Coder, values: Integers | None, count: int, contexts: Contexts) -> Integers:
     """Which of `count` places are marked: a plane of decisions, or the gaps between the marks where they are rare.
 
-    The range coder wastes about 10^-4 bits on every decision, whatever its probability: too much for a plane of a million
-    places with a hundred marks. Short planes have no such choice and pay nothing for it.
+    The range coder wastes about 10^-4 bits on every decision, whatever its probability: too much for a plane of a
+    million places with a hundred marks. Short planes have no such choice and pay nothing for it.
     """
     gaps = False
     if count >= _SHORTEST_GAP_PLANE:
@@ -56,9 +56,7 @@ def code_positions(coder: Coder, values: Integers | None, count: int, contexts: 
     return places
 
 
-def _code_magnitudes(
-    coder: Coder, values: Integers | None, count: int, contexts: Contexts, name: str
-) -> Integers:
+def _code_magnitudes(coder: Coder, values: Integers | None, count: int, contexts: Contexts, name: str) -> Integers:
     """Whole numbers from 1 up: the bit length in unary, then the bits below the leading one."""
     decoded = np.zeros(count, dtype=np.int64)
     active = np.arange(count)

@@ -29,6 +29,8 @@ def code_choice(coder: Coder, value: int | None, bits: int) -> int:
 
 def code_uint(coder: Coder, value: int | None) -> int:
     """A whole number from 0 up, Elias gamma of value + 1: 2 floor(log2(value + 1)) + 1 bits."""
+    if value is not None and not 0 <= value < (1 << _LONGEST + 1) - 1:
+        raise PactError(f"a number in the message is whole, from 0 to 2^{_LONGEST + 1} - 2, got {value}")
     length = 0
     while code_flag(coder, None if value is None else (value + 1).bit_length() - 1 > length):
         length += 1
@@ -63,7 +65,7 @@ class ShortFloat:
 
     @classmethod
     def nearest(cls, number: float) -> ShortFloat:
-        """The nearest one in ratio; numbers outside the range go to its ends."""
+        """The nearest one, within 3.2 % in ratio; numbers outside the range go to its ends."""
         if not (math.isfinite(number) and number > 0):
             raise PactError(f"a scale is a positive finite number, got {number}")
         exponent = math.frexp(number)[1] - 1

@@ -12,6 +12,7 @@ from netpact.models import Architecture, OwnModule, parameter_count, parameter_s
 if TYPE_CHECKING:
     from torch import nn
 
+
 @dataclass(frozen=True)
 class Slot:
     name: str
@@ -27,19 +28,26 @@ def module_slots(module: nn.Module) -> tuple[Slot, ...]:
 def find_slots(
     architecture: Architecture | OwnModule, module: nn.Module | None, *, max_parameters: int
 ) -> tuple[Slot, ...]:
-    """The slots of a network of ours, or of the module that the user supplies. Sizes are checked before memory is taken."""
+    """The slots of a network of ours, or of the module the user supplies. Sizes are checked before memory is taken."""
     if isinstance(architecture, OwnModule):
         if module is None:
             raise PactError(
                 "this file holds the weights of a user's own module",
                 where="message",
-                hint="supply the module: to_module(module) in Python, --model package.module:function on the command line",
+                hint="supply it: to_module(module) in Python, --model package.module:function on the command line",
             )
         refuse_too_many(sum(math.prod(slot.shape) for slot in module_slots(module)), max_parameters)
         return module_slots(module)
     if module is not None:
-        raise PactError(f"this file names netpact's own architecture {architecture}", hint="leave the module out")
+        raise PactError(
+            f"this file names netpact's own architecture {architecture}", where="message", hint="leave the module out"
+        )
     refuse_too_many(parameter_count(architecture), max_parameters)
+    return plan_slots(architecture)
+
+
+def plan_slots(architecture: Architecture) -> tuple[Slot, ...]:
+    """The slots of a network of ours, from its plan: nothing is built."""
     return tuple(Slot(name, shape) for name, shape in parameter_shapes(architecture).items())
 
 

@@ -9,6 +9,7 @@ from torch import nn
 
 from netpact.errors import PactError
 from netpact.format.compressed import Compressed
+from netpact.format.placing import MESSAGE, placed
 from netpact.models import OwnModule, build
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -21,13 +22,22 @@ def load_module(compressed: Compressed, module: nn.Module | None) -> nn.Module:
             raise PactError("the tensors of a user's own module need that module", where="message")
         # The decoder has checked the number of parameters against the caller's limit.
         module = build(compressed.architecture, max_parameters=sys.maxsize)
-    target = module
-    target = target.eval().to(_DTYPES[compressed.arithmetic])
+    target = module.eval().to(_DTYPES[compressed.arithmetic])
     tensors = {**dict(target.named_parameters()), **dict(target.named_buffers())}
+    if tensors.keys() != compressed.tensors.keys():
+        # Also met where two layers share a buffer: a change of precision makes two of it.
+        names = sorted(tensors.keys() ^ compressed.tensors.keys())
+        raise PactError(
+            f"message and module differ in {', '.join(names)}",
+            where="module",
+            hint="supply the module that the file was made from; register a buffer in one layer only",
+        )
     for tensor in tensors.values():
         spoil(tensor)
     for name, coded in compressed.tensors.items():
-        weights = torch.from_numpy(coded.weights())
+        with placed(f"{MESSAGE}, tensor {name}"):
+            weights = torch.from_numpy(coded.weights())
+        refuse_lossy(weights, tensors[name].dtype, where=name)
         with torch.no_grad():
             tensors[name].copy_(weights)
         if not torch.isfinite(tensors[name]).all():
@@ -35,6 +45,15 @@ def load_module(compressed: Compressed, module: nn.Module | None) -> nn.Module:
     for parameter in target.parameters():
         parameter.requires_grad_(False)
     return target
+
+
+def refuse_lossy(weights: torch.Tensor, dtype: torch.dtype, *, where: str) -> None:
+    """What goes into a tensor of whole numbers must be whole and fit: machines convert anything else differently."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return
+    lowest, beyond = (0, 2) if dtype == torch.bool else (torch.iinfo(dtype).min, torch.iinfo(dtype).max + 1)
+    if not bool(((weights == weights.round()) & (weights >= float(lowest)) & (weights < float(beyond))).all()):
+        raise PactError(f"a tensor of type {dtype} takes whole numbers from {lowest} to {beyond - 1}", where=where)
 
 
 @torch.no_grad()

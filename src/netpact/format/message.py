@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, code_flag, code_uint
 from netpact.errors import PactError
 from netpact.format.compressed import ARITHMETICS, Compressed
-from netpact.format.layout import Slot, find_slots
+from netpact.format.layout import Slot, find_slots, plan_slots
+from netpact.format.placing import MESSAGE, placed
 from netpact.forms import FORMS, CodedTensor, Form
 from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
 
@@ -41,7 +42,7 @@ def encode_message(compressed: Compressed) -> bytes:
 def decode_message(
     message: bytes, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS
 ) -> Compressed:
-    """Read an untrusted message. Only the byte string that `encode_message` writes is accepted, so trailing bytes are refused."""
+    """Read an untrusted message. Only what `encode_message` writes is accepted, so trailing bytes are refused."""
 
     def slots(architecture: Architecture | OwnModule) -> tuple[Slot, ...]:
         return find_slots(architecture, module, max_parameters=max_parameters)
@@ -58,8 +59,8 @@ def decode_message(
 
 def peek_architecture(message: bytes) -> tuple[Architecture | OwnModule, str]:
     """Architecture and arithmetic from the first few bytes, without decoding the tensors."""
-    decoder = Decoder(message)
-    return _code_header(decoder, None, _silent)
+    with placed(MESSAGE):
+        return _code_header(Decoder(message), None, _silent)
 
 
 def measure_message(compressed: Compressed) -> list[tuple[str, float]]:
@@ -79,6 +80,15 @@ def measure_message(compressed: Compressed) -> list[tuple[str, float]]:
 
 def _own_slots(compressed: Compressed) -> SlotsOf:
     slots = tuple(Slot(name, tensor.shape) for name, tensor in compressed.tensors.items())
+    architecture = compressed.architecture
+    # The decoder knows order and shapes from the architecture alone: others would come back as another network.
+    if isinstance(architecture, Architecture) and slots != plan_slots(architecture):
+        expected = ", ".join(f"{slot.name} {slot.shape}" for slot in plan_slots(architecture))
+        raise PactError(
+            f"the tensors of {architecture} are, in this order: {expected}; "
+            f"got {', '.join(f'{slot.name} {slot.shape}' for slot in slots)}",
+            where="tensors",
+        )
     return lambda _: slots
 
 
@@ -87,22 +97,24 @@ def _silent(field: str) -> None:
 
 
 def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note) -> Compressed:
-    architecture, arithmetic = _code_header(coder, known, note)
+    with placed(MESSAGE):
+        architecture, arithmetic = _code_header(coder, known, note)
     tensors: dict[str, CodedTensor] = {}
     forms = _FormBook()
     for slot in slots_of(architecture):
         tensor = None if known is None else known.tensors[slot.name]
-        form, contexts = forms.code(coder, None if tensor is None else tensor.form)
-        note(f"{slot.name}: form")
-        count = form.symbol_count(slot.shape)
-        symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, count, contexts)
-        note(f"{slot.name}: {count:,} symbols")
+        with placed(f"{MESSAGE}, tensor {slot.name}"):
+            form, contexts = forms.code(coder, None if tensor is None else tensor.form)
+            note(f"{slot.name}: form")
+            count = form.symbol_count(slot.shape)
+            symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, count, contexts)
+            note(f"{slot.name}: {count:,} symbols")
         tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
     return Compressed(architecture, tensors, arithmetic, method=known.method if known else "")
 
 
 class _FormBook:
-    """The forms met so far, latest first. A tensor may name one again, and goes on with what was learned of its symbols."""
+    """The forms met so far, latest first. A tensor may name one again, and goes on with what was learned of it."""
 
     def __init__(self) -> None:
         self._met: list[tuple[Form, Contexts]] = []
@@ -165,5 +177,5 @@ def _code_sizes(coder: Coder, sizes: tuple[int, ...] | None, *, most: int) -> tu
 def _code_form(coder: Coder, form: Form | None) -> Form:
     tag = code_uint(coder, None if form is None else form.tag)
     if tag not in FORMS:
-        raise PactError(f"the message names form {tag}, known are {sorted(FORMS)}", where="message")
+        raise PactError(f"the message names form {tag}, known are {sorted(FORMS)}")
     return FORMS[tag].code(coder, form)

@@ -61,9 +61,7 @@ class Pact:
     def decode(self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> Compressed:
         return decode_message(self.message, module, max_parameters=max_parameters)
 
-    def to_module(
-        self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS
-    ) -> nn.Module:
+    def to_module(self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> nn.Module:
         """A plain nn.Module in eval mode. `module` is needed (and copied) only for a user's own architecture."""
         from netpact.format.loading import load_module
 
@@ -94,7 +92,9 @@ class Pact:
         if position != len(body):
             raise PactError(f"{len(body) - position} bytes stand behind the certificate", where=f"byte {position}")
         if _checksum(body) != checksum:
-            raise PactError("the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again")
+            raise PactError(
+                "the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again"
+            )
         return cls(message, _parse_certificate(statement))
 
     def write(self, path: str | Path) -> Path:
@@ -142,9 +142,7 @@ def _parse_certificate(statement: bytes) -> Certificate | None:
     if len(statement) > _MOST_CERTIFICATE_BYTES:
         raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
     try:
-        content = json.loads(statement)
-    except (ValueError, RecursionError) as error:
+        text = statement.decode()
+    except UnicodeDecodeError as error:
         raise PactError(f"the certificate is not JSON: {error}", where="certificate") from error
-    if not isinstance(content, dict):
-        raise PactError("the certificate is not a JSON object", where="certificate")
-    return Certificate.from_json(content)
+    return Certificate.from_json(text)

@@ -9,8 +9,8 @@ FORMS: dict[int, type[Form]] = {form.tag: form for form in (Zero, Uniform, Terna
 __all__ = [
     "FORMS",
     "MAX_CODEBOOK_BITS",
-    "CodedTensor",
     "Codebook",
+    "CodedTensor",
     "Exact",
     "Form",
     "Symbols",

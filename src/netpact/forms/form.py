@@ -17,7 +17,7 @@ Weights = NDArray[np.float64]
 
 
 class Form(Protocol):
-    """How symbols become weights. A form is a small frozen record; two tensors of equal form share it in the message."""
+    """How symbols become weights. A form is a small frozen record; tensors of equal form share it in the message."""
 
     tag: ClassVar[int]
     name: ClassVar[str]

@@ -49,7 +49,8 @@ class _Stepped(ABC):
     def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols: ...
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
-        return symbols.reshape(shape).astype(np.float64) * self.step.value
+        # Of an array without axes the product is a plain number: it is made an array again.
+        return np.asarray(symbols.reshape(shape).astype(np.float64) * self.step.value)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Ternary(_Stepped):
     name: ClassVar[str] = "ternary"
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
-        if symbols is not None and len(symbols) and int(np.abs(symbols).max()) > 1:
+        if symbols is not None and len(symbols) and not -1 <= int(symbols.min()) <= int(symbols.max()) <= 1:
             raise PactError("the symbols of a ternary tensor are -1, 0 and 1")
         decoded = np.zeros(count, dtype=np.int64)
         places = code_positions(coder, None if symbols is None else np.flatnonzero(symbols), count, contexts)
@@ -161,10 +162,11 @@ class Exact:
         return entry_count(shape)
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
-        places = np.arange(32)[::-1]
-        known = None if symbols is None else (symbols[:, None] >> places & 1).astype(np.bool_).ravel()
-        bits = coder.bits(known, 32 * count, HALF).reshape(count, 32)
-        return bits.astype(np.int64) @ (np.int64(1) << places)
+        if symbols is not None and len(symbols) and not 0 <= int(symbols.min()) <= int(symbols.max()) < 1 << 32:
+            raise PactError("the symbols of an exact tensor are the bits of float32 numbers: 0 to 2^32 - 1")
+        known = None if symbols is None else np.unpackbits(symbols.astype(">u4").view(np.uint8)).astype(np.bool_)
+        bits = coder.bits(known, 32 * count, HALF)
+        return np.packbits(bits).view(">u4").astype(np.int64)
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
         decoded = symbols.astype(np.uint32).view(np.float32).reshape(shape)

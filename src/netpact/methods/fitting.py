@@ -16,7 +16,7 @@ FormT = TypeVar("FormT")
 
 _SAMPLE = 1 << 18  # entries that a step size or a codebook is fitted to
 _OCTAVES = 3
-_STEPS_PER_OCTAVE = 16
+_STEPS_PER_OCTAVE = 32  # twice as many as there are ShortFloats, so that none is passed over
 _LLOYD_ROUNDS = 50
 
 
@@ -28,7 +28,9 @@ def fit_uniform_step(values: Array, *, bits: int) -> Uniform | Zero:
     if largest == 0.0:
         return Zero()
     widest = largest / limit
-    steps = {ShortFloat.nearest(widest * 2 ** (-i / _STEPS_PER_OCTAVE)) for i in range(_OCTAVES * _STEPS_PER_OCTAVE)}
+    # From just above the widest, so that one of them reaches the largest entry without cutting it off.
+    places = range(-3, _OCTAVES * _STEPS_PER_OCTAVE)
+    steps = {ShortFloat.nearest(widest * 2 ** (-i / _STEPS_PER_OCTAVE)) for i in places}
 
     def squared_error(step: ShortFloat) -> float:
         rounded = np.clip(np.rint(values / step.value), -limit, limit) * step.value

@@ -46,9 +46,7 @@ class Flips:
     def errors(self, logits: NDArray[np.float32]) -> int:
         return self.samples - int(np.count_nonzero(self._margins(logits) > self._tie(logits)))
 
-    def allowed_moves(
-        self, logits: NDArray[np.float32], row: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def allowed_moves(self, logits: NDArray[np.float32], row: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """For every sample the open interval in which a change of this row's logit leaves it classified rightly."""
         tie = self._tie(logits)
         mine = self.labels == row

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
+from netpact.datasets import Samples
 from netpact.errors import PactError, one_of
 from netpact.format import ARITHMETICS, Compressed, module_slots
 from netpact.network import Network
 from netpact.progress import Progress
-
-if TYPE_CHECKING:
-    from netpact.datasets import Samples
 
 
 @runtime_checkable
@@ -38,13 +36,30 @@ def compress(
     arithmetic  the precision in which the compressed network is to be run, and which the certificate speaks about
     """
     if not isinstance(network, Network):
-        raise PactError(f"compress needs a traced network, got {type(network).__name__}", hint="call trace(model, data)")
+        raise PactError(
+            f"compress needs a traced network, got {type(network).__name__}", hint="call trace(model, data)"
+        )
     if not isinstance(method, Method):
         raise PactError(f"{method!r} is no compression method", where="method")
     if arithmetic not in ARITHMETICS:
         raise one_of(arithmetic, ARITHMETICS, option="arithmetic")
+    if samples is not None:
+        _check_samples(samples, network)
     compressed = replace(method.compress(network, samples, progress), arithmetic=arithmetic, method=repr(method))
     expected = [(slot.name, slot.shape) for slot in module_slots(network.module)]
     if [(name, tensor.shape) for name, tensor in compressed.tensors.items()] != expected:
         raise AssertionError(f"{method.name} did not code every tensor of the network, in the network's order")
     return compressed
+
+
+def _check_samples(samples: Samples, network: Network) -> None:
+    if not isinstance(samples, Samples):
+        raise PactError(f"samples are needed, got {type(samples).__name__}", where="samples", hint="give data.train")
+    wanted = (network.architecture.input_shape, network.architecture.classes)
+    given = (samples.input_shape, samples.classes)
+    if wanted != given:
+        raise PactError(
+            f"the network takes inputs of shape {wanted[0]} and tells {wanted[1]} classes, "
+            f"the samples have {given[0]} and {given[1]}",
+            where=samples.name,
+        )

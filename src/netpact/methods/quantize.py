@@ -31,7 +31,7 @@ class Quantize:
     """Round the weights of linear and conv layers to a grid, and biases to 8 bits; nothing is retrained.
 
     bits     uniform: 2 to 16 bits a weight before entropy coding; codebook: 1 to 8; ternary: always 2 (-1, 0, 1)
-    grid     "uniform" (evenly spaced), "codebook" (2^bits values chosen for the weights), "ternary" (largest weights' signs)
+    grid     "uniform" (evenly spaced), "codebook" (2^bits values fitted to them), "ternary" (the largest, as signs)
     shared   one grid for all layers instead of one for each
     density  ternary: the share of weights that is kept
     """
@@ -50,11 +50,12 @@ class Quantize:
         allowed = GRIDS[self.grid]
         if isinstance(self.bits, bool) or not isinstance(self.bits, int) or self.bits not in allowed:
             raise PactError(
-                f"{allowed.start} to {allowed.stop - 1} are allowed for the {self.grid} grid, got {self.bits!r}", where="bits"
+                f"{allowed.start} to {allowed.stop - 1} are allowed for the {self.grid} grid, got {self.bits!r}",
+                where="bits",
             )
         if not isinstance(self.shared, bool):
             raise PactError(f"true or false is needed, got {self.shared!r}", where="shared")
-        if not isinstance(self.density, (int, float)) or not 0 < self.density <= 1:
+        if isinstance(self.density, bool) or not isinstance(self.density, (int, float)) or not 0 < self.density <= 1:
             raise PactError(f"a share above 0 and up to 1 is needed, got {self.density!r}", where="density")
 
     def compress(

@@ -33,9 +33,10 @@ _START_DENSITIES = (0.15, 0.25, 0.08)  # the restarts begin at different sparsit
 class TernarySearch:
     """Replace the last linear layer by a sparse matrix of signs without bias, searched for on the training samples.
 
-    The search starts from the signs of the trained layer's largest weights. Every step looks at many single changes of one row (-1, 0 or 1 in one place), counts the errors each would leave and
-    the bits it would cost, and takes one at random, better ones far more likely, ever more greedily. What is lowered is
-    the certified bound itself, so errors and bits are traded at the price that the bound puts on them.
+    The search starts from the signs of the trained layer's largest weights. Every step looks at many single changes of
+    one row (-1, 0 or 1 in one place), counts the errors each would leave and the bits it would cost, and takes one at
+    random, better ones far more likely, ever more greedily. What is lowered is the certified bound itself, so errors
+    and bits are traded at the price that the bound puts on them.
 
     steps      changes tried in each restart
     restarts   independent searches; the one with the lowest bound is kept
@@ -56,7 +57,11 @@ class TernarySearch:
             value = getattr(self, option)
             if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
                 raise PactError(f"a whole number from {lowest} up is needed, got {value!r}", where=option)
-        if isinstance(self.bit_price, bool) or not isinstance(self.bit_price, (int, float)) or not 0 < self.bit_price < 1e6:
+        if (
+            isinstance(self.bit_price, bool)
+            or not isinstance(self.bit_price, (int, float))
+            or not 0 < self.bit_price < 1e6
+        ):
             raise PactError(f"a positive number is needed, got {self.bit_price!r}", where="bit_price")
         Quantize(bits=self.body_bits)
 
@@ -85,7 +90,7 @@ class TernarySearch:
 def _search(
     flips: Flips, trained: NDArray[np.float64], options: TernarySearch, progress: Progress | None
 ) -> NDArray[np.int8]:
-    # Adding one vector to every row changes no prediction; without the mean row the large entries are those that matter.
+    # Adding one vector to every row changes no prediction; without the mean row the large entries are the telling ones.
     centred = trained - trained.mean(axis=0)
     total = options.steps * options.restarts
     results = []
@@ -98,9 +103,7 @@ def _search(
         density = _START_DENSITIES[restart % len(_START_DENSITIES)]
         start = ternary_symbols(centred, density=density).reshape(centred.shape).astype(np.int8)
         random = Seed(options.seed).child("ternary-search", restart).numpy()
-        found = anneal(
-            flips, start, steps=options.steps, bit_price=options.bit_price, random=random, progress=report
-        )
+        found = anneal(flips, start, steps=options.steps, bit_price=options.bit_price, random=random, progress=report)
         results.append(found)
     return min(results, key=lambda found: found.score).signs
 
@@ -110,9 +113,7 @@ def _decoded(network: Network, body: Compressed) -> nn.Module:
 
 
 @torch.no_grad()
-def head_inputs(
-    module: nn.Module, name: str, samples: Samples
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def head_inputs(module: nn.Module, name: str, samples: Samples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """What the named linear layer receives for every sample, and the labels. Its output must be the logits."""
     received: list[torch.Tensor] = []
     returned: list[torch.Tensor] = []

@@ -11,7 +11,7 @@ from netpact.models.architecture import (
 from netpact.models.building import MAX_PARAMETERS, build, initialise
 from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
 from netpact.models.own import import_model
-from netpact.models.weights import load_model, load_weights, save_weights
+from netpact.models.weights import check_weights_path, load_model, load_weights, save_weights
 
 __all__ = [
     "FAMILIES",
@@ -21,6 +21,7 @@ __all__ = [
     "Family",
     "OwnModule",
     "build",
+    "check_weights_path",
     "import_model",
     "initialise",
     "load_model",

@@ -19,9 +19,7 @@ from netpact.models.tensors import pack_tensors, read_tensors, state_of
 
 def save_weights(module: nn.Module, path: str | Path) -> Path:
     """Write a .safetensors file; a module of ours also notes its architecture, so that load_model can rebuild it."""
-    target = Path(path)
-    if target.suffix != ".safetensors":
-        raise one_of(target.suffix, (".safetensors",), option=f"file name ending of {target}")
+    target = check_weights_path(path)
     state = state_of(module)
     _check_finite(state, where=str(target))
     note: dict[str, object] | None = None
@@ -30,6 +28,14 @@ def save_weights(module: nn.Module, path: str | Path) -> Path:
         _check_shapes(_shapes(state), parameter_shapes(architecture), where=f"module built as {architecture}")
         note = {"architecture": architecture.to_json()}
     return write_atomically(target, pack_tensors(state, note))
+
+
+def check_weights_path(path: str | Path) -> Path:
+    """Refuse a file name that save_weights would refuse, before the hours of training that lead there."""
+    target = Path(path)
+    if target.suffix != ".safetensors":
+        raise one_of(target.suffix, (".safetensors",), option=f"file name ending of {target}")
+    return target
 
 
 def load_weights(module: nn.Module, path: str | Path) -> None:

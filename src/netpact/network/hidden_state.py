@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -51,7 +51,7 @@ def open_own_module(
         outputs = [module(x.to(next(module.parameters()).dtype)) for module in loaded]
     if not all(torch.equal(outputs[0], other) for other in outputs[1:]):
         raise PactError(
-            "two copies of the module, filled from the same message, compute different things: it keeps state elsewhere",
+            "two copies of the module, filled from one message, compute different things: it keeps state elsewhere",
             where=type(loaded[0]).__name__,
             hint=_HINT,
         )
@@ -62,7 +62,7 @@ def _make(model: Callable[[], nn.Module], *, seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         state = np.random.get_state()
-        np.random.seed(seed)  # noqa: NPY002 - the user's code may draw from it; put back below
+        np.random.seed(seed)  # the user's code may draw from it; put back below
         try:
             module = model()
         finally:
@@ -72,7 +72,9 @@ def _make(model: Callable[[], nn.Module], *, seed: int) -> nn.Module:
     return module
 
 
-def _entries(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, (list, tuple, set)) else [value]
+def _entries(value: object) -> Iterator[object]:
+    """A value and, where it is a container, everything in it."""
+    yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else ()
+    for entry in inner:
+        yield from _entries(entry)

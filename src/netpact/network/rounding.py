@@ -1,8 +1,8 @@
 """A proven bound on rounding: how far any machine's logits can be from the ones computed here.
 
 A network in a file is run by different machines, which sum in different orders. Every tensor of a float64 run carries a
-second tensor `spread`, such that a run in the stated precision, with every sum in any order, and the run in real numbers
-both stay within `spread` of the values computed here, entry by entry. For a sum of n products with unit roundoff u
+second tensor `spread`: a run in the stated precision, with every sum in any order, and the run in real numbers stay
+within `spread` of the values computed here, entry by entry. For a sum of n products with unit roundoff u
 
     |computed - exact| <= gamma_n * sum |a_i b_i|,   gamma_n = n u / (1 - n u)        (Higham 2002, section 3.1)
 
@@ -22,8 +22,9 @@ from torch import Tensor
 
 from netpact.errors import PactError, one_of
 
-# (unit roundoff, smallest positive number) of the precisions a network may be run in.
-_PRECISIONS = {"float32": (2.0**-24, 2.0**-149), "float64": (2.0**-53, 2.0**-1074)}
+# (unit roundoff, smallest normal number) of the precisions a network may be run in. What is below the second may be
+# rounded coarsely or, on some machines, to zero.
+_PRECISIONS = {"float32": (2.0**-24, 2.0**-126), "float64": (2.0**-53, 2.0**-1022)}
 _OWN_UNIT = 2.0**-53  # of the float64 run that computes the values
 _OUTWARD = 1 + 1e-9  # covers the rounding of the spreads themselves, which are sums of few positive numbers
 
@@ -43,6 +44,10 @@ class Rounding:
         if total >= 0.5:
             raise PactError(f"a sum of {terms:,} terms cannot be bounded in this precision", hint="use float64")
         return total / (1 - total) * _OUTWARD
+
+    def underflow(self, terms: int) -> float:
+        """What `terms` products and their partial sums can lose by falling below the smallest normal number."""
+        return 4 * terms * self.smallest
 
 
 _current: ContextVar[Rounding] = ContextVar("rounding")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 
 from netpact.errors import PactError
-from netpact.network.rounding import Rounding, make_spread, spread_of, value_of
+from netpact.network.rounding import Rounding, Spread, make_spread, spread_of, value_of
 
 _ELEMENTARY_ULPS = 8  # libraries compute exp and its relatives to a few units in the last place
 
@@ -22,7 +22,9 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     name = getattr(func, "__name__", str(func))
     plain_args, plain_kwargs = _map(args, value_of), {key: _map(value, value_of) for key, value in kwargs.items()}
     if name in _QUERIES:
-        return func(*plain_args, **plain_kwargs)
+        found = func(*plain_args, **plain_kwargs)
+        # x.T, x.data and their like are tensors, and would come out without their spread.
+        return _refuse(_property_name(func), func, plain_args, plain_kwargs, rounding) if _is_float(found) else found
     if name in _SAME_FOR_BOTH:
         unfit = _UNFIT.get(name)
         if unfit is not None and unfit(args, kwargs):
@@ -31,12 +33,14 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         return _pack(func(*plain_args, **plain_kwargs), func(*_map(args, spread_of), **spread_kwargs))
     if name in _RULES:
         try:
+            _check_call(name, args, kwargs)
             value, spread = _RULES[name](rounding, *args, **{k: v for k, v in kwargs.items() if k != "inplace"})
-        except _NoRule as reason:
+        except _NoRuleError as reason:
             return _refuse(f"{name} {reason}", func, plain_args, plain_kwargs, rounding)
         spread = spread + rounding.smallest  # for products that underflow
-        if name == "relu_" or kwargs.get("inplace"):
+        if name == "relu_" or (name in _EXACT and kwargs.get("inplace")):
             # Whoever holds the tensor sees the change. A view's spread stays what it was: max(x, 0) cannot widen it.
+            # Other changes in place make a new tensor; where an old holder is used, comparing with a plain run tells.
             plain_args[0].copy_(value)
             args[0].spread = spread
             return args[0]
@@ -44,8 +48,21 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     return _refuse(name, func, plain_args, plain_kwargs, rounding)
 
 
-class _NoRule(Exception):
+class _NoRuleError(Exception):
     """This way of calling an operation has no rule."""
+
+
+def _check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The rules bound the effect of the first tensor's spread, and know no other output or type."""
+    if name not in _OF_TWO and any(isinstance(entry, Spread) for entry in (*args[1:], *kwargs.values())):
+        raise _NoRuleError("by a tensor that depends on the input")
+    for option in ("dtype", "out"):
+        if kwargs.get(option) is not None:
+            raise _NoRuleError(f"with {option}")
+
+
+def _property_name(func: Callable[..., Any]) -> str:
+    return str(getattr(getattr(func, "__self__", None), "__name__", "of a property"))
 
 
 def _refuse(name: str, func: Callable[..., Any], args: Any, kwargs: Any, rounding: Rounding) -> Any:
@@ -88,7 +105,8 @@ def _linear(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None) 
     value, spread = value_of(x), spread_of(x)
     reach = spread + gamma * (value.abs() + spread)
     bias_reach = None if bias is None else gamma * bias.abs()
-    return F.linear(value, weight, bias), F.linear(reach, weight.abs(), bias_reach)
+    spread = functional.linear(reach, weight.abs(), bias_reach) + r.underflow(weight.shape[1])
+    return functional.linear(value, weight, bias), spread
 
 
 def _conv2d(
@@ -98,35 +116,41 @@ def _conv2d(
     value, spread = value_of(x), spread_of(x)
     reach = spread + gamma * (value.abs() + spread)
     bias_reach = None if bias is None else gamma * bias.abs()
-    return (
-        F.conv2d(value, weight, bias, *where, **named),
-        F.conv2d(reach, weight.abs(), bias_reach, *where, **named),
-    )
+    spread = functional.conv2d(reach, weight.abs(), bias_reach, *where, **named) + r.underflow(weight[0].numel())
+    return functional.conv2d(value, weight, bias, *where, **named), spread
 
 
-def _average(pool: Callable[..., Tensor], terms: Callable[..., int]) -> Rule:
+def _average(pool: Callable[..., Tensor], terms: Callable[[Tensor, Tensor], int]) -> Rule:
     """An average of n numbers: spread = mean(s) + gamma_{n+1} mean(|x| + s)."""
 
     def rule(r: Rounding, x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        gamma = r.gamma(terms(x, *args, **kwargs) + 1)
         value, spread = value_of(x), spread_of(x)
-        reach = spread + gamma * (value.abs() + spread)
-        return pool(value, *args, **kwargs), pool(reach, *args, **kwargs)
+        result = pool(value, *args, **kwargs)
+        count = terms(value, result)
+        reach = spread + r.gamma(count + 1) * (value.abs() + spread)
+        # A divisor of the caller's own may be negative.
+        return result, pool(reach, *args, **kwargs).abs() + r.underflow(count)
 
     return rule
 
 
-def _image_size(x: Tensor, *args: Any, **kwargs: Any) -> int:
+def _image_size(value: Tensor, result: Tensor) -> int:
     # More terms than a window can have; the slack is far below anything that matters.
-    return value_of(x)[0].numel()
+    return value.shape[-1] * value.shape[-2]
+
+
+def _summed(value: Tensor, result: Tensor) -> int:
+    return value.numel() // max(1, result.numel())
 
 
 def _add(r: Rounding, a: Any, b: Any, *, alpha: float = 1) -> tuple[Tensor, Tensor]:
     if alpha != 1:
-        raise _NoRule("with alpha")
+        raise _NoRuleError("with alpha")
     left, right = _as_tensor(a, b), _as_tensor(b, a)
     value = value_of(left) + value_of(right)
     spread = spread_of(left) + spread_of(right)
+    # A number written in the program is rounded to the precision before it is added.
+    spread = spread + sum(r.gamma(1) * abs(number) for number in (a, b) if not isinstance(number, Tensor))
     return value, spread + r.gamma(1) * (value.abs() + spread)
 
 
@@ -137,6 +161,13 @@ def _exactly(function: Callable[..., Tensor]) -> Rule:
         return function(value_of(x), *args, **kwargs), spread_of(x)
 
     return rule
+
+
+def _hardtanh(r: Rounding, x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Cut off at two numbers that every precision holds; nn.ReLU6 is this with 0 and 6."""
+    if not (float(min_val).is_integer() and float(max_val).is_integer() and max(abs(min_val), abs(max_val)) < 1 << 24):
+        raise _NoRuleError(f"between {min_val} and {max_val}")
+    return functional.hardtanh(value_of(x), min_val, max_val), spread_of(x)
 
 
 def _elementary(function: Callable[[Tensor], Tensor]) -> Rule:
@@ -151,8 +182,8 @@ def _elementary(function: Callable[[Tensor], Tensor]) -> Rule:
 
 def _leaky_relu(r: Rounding, x: Tensor, negative_slope: float = 0.01) -> tuple[Tensor, Tensor]:
     if not 0 <= negative_slope <= 1:
-        raise _NoRule(f"with slope {negative_slope}")
-    value, spread = F.leaky_relu(value_of(x), negative_slope), spread_of(x)
+        raise _NoRuleError(f"with slope {negative_slope}")
+    value, spread = functional.leaky_relu(value_of(x), negative_slope), spread_of(x)
     return value, spread + r.gamma(2) * (value.abs() + spread)  # the slope is rounded, and the product
 
 
@@ -169,14 +200,16 @@ def _batch_norm(
 ) -> tuple[Tensor, Tensor]:
     """Per channel (x - mean) * scale + bias in whatever order: at most ten roundings of numbers of these magnitudes."""
     if training or mean is None or variance is None:
-        raise _NoRule("in training mode or without running statistics")
+        raise _NoRuleError("in training mode or without running statistics")
     value, spread = value_of(x), spread_of(x)
     axes = (1, -1, *(1,) * (value.dim() - 2))
     scale = (torch.ones_like(variance) if weight is None else weight.abs()) / (variance + eps).sqrt()
     offset = scale * mean.abs() + (0 if bias is None else bias.abs())
     reach = scale.view(axes) * (value.abs() + spread) + offset.view(axes)
-    normed = F.batch_norm(value, mean, variance, weight, bias, False, 0.0, eps)
-    return normed, scale.view(axes) * spread + r.gamma(10) * reach
+    normed = functional.batch_norm(value, mean, variance, weight, bias, False, 0.0, eps)
+    # The scale itself may underflow, and meet a large x or mean.
+    tiny = r.underflow(1) * (value.abs() + spread + mean.abs().view(axes) + 1)
+    return normed, scale.view(axes) * spread + r.gamma(10) * reach + tiny
 
 
 def _as_tensor(a: Any, other: Any) -> Tensor:
@@ -184,13 +217,13 @@ def _as_tensor(a: Any, other: Any) -> Tensor:
         return a
     reference = value_of(other)
     if not isinstance(a, (int, float)):
-        raise _NoRule(f"of a tensor and a {type(a).__name__}")
+        raise _NoRuleError(f"of a tensor and a {type(a).__name__}")
     return torch.full_like(reference, a)
 
 
 _QUERIES = {"dim", "size", "__get__", "numel", "__len__", "is_floating_point", "get_device", "stride", "is_contiguous"}
 
-# Moving entries, or taking the largest of some: |max a - max b| <= max |a - b|, so the same operation serves the spread.
+# Moving entries, or taking the largest of some: |max a - max b| <= max |a - b|. The same operation serves the spread.
 _SAME_FOR_BOTH = {
     "flatten",
     "view",
@@ -218,22 +251,27 @@ _UNFIT: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], bool]] = {
     "dropout2d": lambda args, kwargs: kwargs.get("training", True),
     "max_pool2d": lambda args, kwargs: bool(kwargs.get("return_indices")),
     "pad": lambda args, kwargs: bool(kwargs.get("value")) or len(args) > 3,
+    "view": lambda args, kwargs: any(isinstance(entry, torch.dtype) for entry in (*args, *kwargs.values())),
 }
+
+_EXACT = {"relu", "relu_", "relu6", "hardtanh"}  # computed without rounding, and never widening a spread
+_OF_TWO = {"add", "add_", "__add__", "__radd__", "__iadd__"}  # may join two tensors that depend on the input
 
 _RULES: dict[str, Rule] = {
     "linear": _linear,
     "conv2d": _conv2d,
-    "avg_pool2d": _average(F.avg_pool2d, _image_size),
-    "adaptive_avg_pool2d": _average(F.adaptive_avg_pool2d, _image_size),
-    "mean": _average(torch.mean, _image_size),
+    "avg_pool2d": _average(functional.avg_pool2d, _image_size),
+    "adaptive_avg_pool2d": _average(functional.adaptive_avg_pool2d, _image_size),
+    "mean": _average(torch.mean, _summed),
     "add": _add,
     "add_": _add,
     "__add__": _add,
     "__radd__": _add,
     "__iadd__": _add,
-    "relu": _exactly(F.relu),
-    "relu_": _exactly(F.relu),
-    "relu6": _exactly(F.relu6),
+    "relu": _exactly(functional.relu),
+    "relu_": _exactly(functional.relu),
+    "relu6": _exactly(functional.relu6),
+    "hardtanh": _hardtanh,
     "leaky_relu": _leaky_relu,
     "tanh": _elementary(torch.tanh),
     "sigmoid": _elementary(torch.sigmoid),

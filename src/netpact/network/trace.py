@@ -1,4 +1,4 @@
-"""A trained module as the theory sees it: its weight layers in the order in which they run, or all that is in the way."""
+"""A trained module as the theory sees it: its weight layers in the order in which they run, or what is in the way."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Keyed tasks, a result store that survives kills, and the engines that run the tasks."""
 
-from netpact.runs.engine import Engine, Outcome, Progress
+from netpact.runs.engine import Engine, Outcome, TaskDone
 from netpact.runs.inline import Inline, engine_for
 from netpact.runs.json_values import JsonValue
 from netpact.runs.processes import Processes
@@ -14,8 +14,8 @@ __all__ = [
     "JsonValue",
     "Outcome",
     "Processes",
-    "Progress",
     "ResultStore",
     "Task",
+    "TaskDone",
     "engine_for",
 ]

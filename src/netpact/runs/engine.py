@@ -39,7 +39,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TaskDone:
     """One more task is done: `done` of `total`, the last one named `key`."""
 
     done: int
@@ -48,7 +48,7 @@ class Progress:
     reused: bool
 
 
-ProgressCallback: TypeAlias = Callable[[Progress], None]
+ProgressCallback: TypeAlias = Callable[[TaskDone], None]
 
 
 class Engine(Protocol):

@@ -81,6 +81,10 @@ class ResultStore:
         record = {**_identity(task), "result": result, "seconds": seconds}
         return write_atomically(self.path(task), encode_json(record, where=f"task {task.key}").encode() + b"\n")
 
+    def discard(self, task: Task) -> None:
+        """Forget a result, for example because a file it speaks of is gone."""
+        self.path(task).unlink(missing_ok=True)
+
 
 def _identity(task: Task) -> dict[str, str]:
     return {"key": task.key, "digest": task.digest, "version": task.version}

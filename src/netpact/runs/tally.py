@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from netpact.errors import PactError
 from netpact.runs.attempt import Attempt
-from netpact.runs.engine import Outcome, Progress, ProgressCallback
+from netpact.runs.engine import Outcome, ProgressCallback, TaskDone
 from netpact.runs.store import ResultStore
 from netpact.runs.task import Task
 
@@ -50,4 +50,4 @@ class Tally:
     def _note(self, place: int, outcome: Outcome) -> None:
         self._outcomes[place] = outcome
         if self._progress is not None:
-            self._progress(Progress(len(self._outcomes), len(self.tasks), outcome.task.key, outcome.reused))
+            self._progress(TaskDone(len(self._outcomes), len(self.tasks), outcome.task.key, outcome.reused))

@@ -11,7 +11,9 @@ from netpact.cli.options import DataName, Json, OwnModel, PactFile, Threads, set
 def certify(
     file: PactFile,
     data: DataName,
-    delta: Annotated[float, typer.Option(help="The bound holds with probability 1 - delta; choose it before training.")] = 0.05,
+    delta: Annotated[
+        float, typer.Option(help="The bound holds with probability 1 - delta; choose it before training.")
+    ] = 0.05,
     form: Annotated[str, typer.Option(help="exact, kl or hoeffding")] = "exact",
     model: OwnModel = "",
     threads: Threads = 0,

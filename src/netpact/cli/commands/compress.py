@@ -18,8 +18,12 @@ def compress(
         list[str] | None,
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the method; may be given several times."),
     ] = None,
-    weights: Annotated[Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")] = None,
-    arithmetic: Annotated[str, typer.Option(help="float32 or float64: how the network is run and certified.")] = "float32",
+    weights: Annotated[
+        Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")
+    ] = None,
+    arithmetic: Annotated[
+        str, typer.Option(help="float32 or float64: how the network is run and certified.")
+    ] = "float32",
     threads: Threads = 0,
     json: Json = False,
 ) -> None:

@@ -21,7 +21,9 @@ def train(
     weight_decay: float = 0.0,
     schedule: Annotated[str, typer.Option(help="cosine, constant or step")] = "cosine",
     seed: int = 0,
-    checkpoint: Annotated[Path | None, typer.Option(help="Written after each epoch; a second run goes on from it.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Written after each epoch; a second run goes on from it.")
+    ] = None,
     weights: Annotated[Path | None, typer.Option(help="Start from these weights.")] = None,
     threads: Threads = 0,
     json: Json = False,

@@ -1,0 +1,75 @@
+"""The demonstration from the command line, in a process of its own, and again to see it resume."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netpact.cli.app import run
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], float]:
+    out = tmp_path_factory.mktemp("demo") / "out"
+    started = time.monotonic()
+    command = ["demo", "--data", "digits", "--seed", "1", "--out", str(out), "--jobs", "2", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", "from netpact.cli.app import main; main()", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "With probability at least 95 %" in done.stderr
+    return out, json.loads(done.stdout), time.monotonic() - started
+
+
+def test_rows_and_bound(demo: tuple[Path, dict[str, Any], float]) -> None:
+    _, record, _ = demo
+    certified = [row for row in record["rows"] if row["bound"] is not None]
+    assert len(certified) >= 5
+    assert all(row["agreed"] for row in certified)
+    assert all(row["bound"] >= row["train_error"] for row in certified)
+    assert min(row["bound"] for row in certified) <= 0.42
+    assert len({row["message_bytes"] for row in certified}) == len(certified), "several sizes"
+    assert sum(row["bound"] is None for row in record["rows"]) == 2, "the originals have no bound"
+
+
+def test_page_is_self_contained(demo: tuple[Path, dict[str, Any], float]) -> None:
+    out, record, _ = demo
+    page = (out / "index.html").read_text()
+    assert record["sentence"] in page
+    assert "<svg" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    for row in record["rows"]:
+        assert row["name"] in page
+
+
+def test_every_file_verifies_from_file_and_data_alone(
+    demo: tuple[Path, dict[str, Any], float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, record, _ = demo
+    files = sorted(out.glob("*.pact"))
+    assert {path.name for path in files} == {row["file"] for row in record["rows"] if row["file"]}
+    for path in files:
+        assert run(["verify", str(path), "--data", "digits", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["agreed"] is True
+
+
+def test_a_second_run_goes_on_from_the_first(
+    demo: tuple[Path, dict[str, Any], float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, record, _ = demo
+    (out / "mlp-3bit.pact").write_bytes(b"spoiled")
+    kept = out / "linear-search.pact"
+    before = kept.stat().st_mtime_ns
+    assert run(["demo", "--data", "digits", "--seed", "1", "--out", str(out), "--jobs", "1", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["rows"] == record["rows"], "the same seed gives the same files"
+    assert kept.stat().st_mtime_ns == before, "what was finished is not done again"

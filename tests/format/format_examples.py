@@ -1,0 +1,178 @@
+"""Small compressed networks made by formulas, and bytes around them: the same on every machine and for ever."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from netpact.certificates import Certificate, code_bits, risk_bound
+from netpact.coding import ShortFloat
+from netpact.format import Compressed, Pact, module_slots
+from netpact.forms import Codebook, CodedTensor, Exact, Form, Symbols, Ternary, Uniform, Zero
+from netpact.models import Architecture, OwnModule, parameter_shapes
+
+LINEAR, MLP, LENET5, CONV = 1, 2, 3, 4
+BOOK = Codebook((None, (False, ShortFloat(-2, 3)), (True, ShortFloat(-1, 0)), (False, ShortFloat(0, 9))))
+
+
+def scatter(count: int, *, modulus: int, salt: int = 0) -> Symbols:
+    """Whole numbers from 0 to modulus - 1 without an obvious order."""
+    index = np.arange(count, dtype=np.int64) + salt
+    return (index * index * 31 + index * 17 + (index >> 3) * 5) % 65_537 % modulus
+
+
+def ternary(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    return _tensor(
+        Ternary(ShortFloat(-3, 7)), shape, np.maximum(scatter(_size(shape), modulus=7, salt=salt) - 4, 0) - 1
+    )
+
+
+def rare(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """Ternary with one mark in some hundred places."""
+    drawn = scatter(_size(shape), modulus=200, salt=salt)
+    return _tensor(Ternary(ShortFloat(-3, 7)), shape, (drawn == 3).astype(np.int64) - (drawn == 5))
+
+
+def uniform(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    return _tensor(Uniform(ShortFloat(-4, salt % 2)), shape, scatter(_size(shape), modulus=15, salt=salt) - 7)
+
+
+def codebook(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    return _tensor(BOOK, shape, scatter(_size(shape), modulus=4, salt=salt))
+
+
+def exact(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """float32 numbers between 0 and 2, so that they may also be variances."""
+    return _tensor(Exact(), shape, 0x3F000000 + scatter(_size(shape), modulus=60_000, salt=salt) * 257)
+
+
+def zero(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    return CodedTensor(Zero(), np.zeros(0, dtype=np.int64), shape)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def _tensor(form: Form, shape: tuple[int, ...], symbols: Symbols) -> CodedTensor:
+    return CodedTensor(form, symbols.astype(np.int64), shape)
+
+
+Maker = Callable[[tuple[int, ...], int], CodedTensor]
+
+
+def compress(architecture: Architecture, maker: Maker, *, arithmetic: str = "float32") -> Compressed:
+    """Weights by the maker; biases are evenly spaced numbers."""
+    tensors = {
+        name: (maker if name.endswith("weight") else uniform)(shape, place)
+        for place, (name, shape) in enumerate(parameter_shapes(architecture).items())
+    }
+    return Compressed(architecture, tensors, arithmetic)
+
+
+class OwnNet(nn.Module):
+    """Batch norm with its buffers, a buffer that is in no state dict, and one layer used under two names."""
+
+    def __init__(self, *, width: int = 4, bias: bool = True) -> None:
+        super().__init__()
+        self.first = nn.Linear(6, width, bias=bias)
+        self.norm = nn.BatchNorm1d(width)
+        self.middle = nn.Linear(width, width)
+        self.middle_again = self.middle
+        self.last = nn.Linear(width, 3)
+        self.shift: torch.Tensor
+        self.mask: torch.Tensor
+        self.register_buffer("shift", torch.zeros(6), persistent=False)
+        self.register_buffer("mask", torch.ones(width, dtype=torch.bool))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = torch.relu(self.norm(self.first(x + self.shift)))
+        return self.last(torch.relu(self.middle_again(self.middle(hidden))) * self.mask)
+
+
+def compress_own(module: nn.Module, *, arithmetic: str = "float32") -> Compressed:
+    whole = {"norm.num_batches_tracked": 17, "mask": 1}
+    tensors: dict[str, CodedTensor] = {}
+    for place, slot in enumerate(module_slots(module)):
+        if slot.name in whole:
+            symbols = np.full(_size(slot.shape), whole[slot.name], dtype=np.int64)
+            tensors[slot.name] = CodedTensor(Uniform(ShortFloat(0, 0)), symbols, slot.shape)
+        else:
+            tensors[slot.name] = exact(slot.shape, place)
+    return Compressed(OwnModule((6,), 3), tensors, arithmetic)
+
+
+NETWORKS: Mapping[str, Compressed] = {
+    "linear": compress(Architecture(LINEAR, (), (1, 8, 8), 10), ternary),
+    "mlp": compress(Architecture(MLP, (9, 5), (7,), 3), uniform, arithmetic="float64"),
+    "lenet5": compress(Architecture(LENET5, (), (1, 28, 28), 10), ternary),
+    "conv": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), codebook),
+    "zeros": compress(Architecture(MLP, (4,), (3, 2), 2), zero),
+    "own": compress_own(OwnNet()),
+    "own in float64": compress_own(OwnNet(), arithmetic="float64"),
+}
+GOLDEN = ("linear", "mlp", "conv", "own")
+
+
+def module_for(name: str) -> nn.Module | None:
+    return OwnNet() if name.startswith("own") else None
+
+
+def formula_input(name: str) -> torch.Tensor:
+    shape = (3, *NETWORKS[name].architecture.input_shape)
+    return torch.from_numpy((scatter(_size(shape), modulus=256, salt=5) / 255.0).reshape(shape))
+
+
+def all_tensors(module: nn.Module) -> dict[str, torch.Tensor]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+def weights_sha256(module: nn.Module) -> str:
+    """Over name, type, shape and little-endian bytes of every parameter and buffer."""
+    digest = hashlib.sha256()
+    for name, tensor in all_tensors(module).items():
+        array = tensor.detach().cpu().numpy()
+        little = array.astype(array.dtype.newbyteorder("<"))
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode() + little.tobytes())
+    return digest.hexdigest()
+
+
+def wrap(message: bytes, statement: bytes = b"", *, version: int = 1) -> bytes:
+    """A container written by hand, with a checksum that fits."""
+    body = b"PACT" + bytes([version])
+    for part in (message, statement):
+        body += len(part).to_bytes(4, "big") + part
+    return body + hashlib.sha256(body).digest()[:8]
+
+
+def certificate_for(pact: Pact, **changes: Any) -> Certificate:
+    delta, form = changes.get("delta", 0.05), changes.get("form", "exact")
+    counts: dict[str, Any] = {
+        "errors": changes.get("errors", 43),
+        "samples": changes.get("samples", 1437),
+        "code_bits": code_bits(len(pact.message)),
+        "delta": delta,
+    }
+    values: dict[str, Any] = {
+        **counts,
+        "form": form,
+        "bound": risk_bound(**counts, form=form),
+        "kl_bound": risk_bound(**counts, form="kl"),
+        "hoeffding_bound": risk_bound(**counts, form="hoeffding"),
+        "message_bytes": len(pact.message),
+        "message_sha256": pact.message_sha256,
+        "prior": "data-free",
+        "arithmetic": "float32",
+        "data_name": "digits",
+        "data_fingerprint": "sha256:ab",
+        "classes": 10,
+        "near_ties": 0,
+        "decoder_version": 1,
+        "netpact_version": "0.1.0",
+    }
+    return Certificate(**values | changes)

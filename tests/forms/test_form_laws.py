@@ -1,0 +1,216 @@
+"""Laws that every registered form obeys: give a constructor and a plain reference, get the whole suite."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from coding.reference_range_decoder import ReferenceDecoder
+
+from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, ShortFloat
+from netpact.errors import PactError
+from netpact.forms import FORMS, MAX_CODEBOOK_BITS, Codebook, CodedTensor, Exact, Form, Symbols, Ternary, Uniform, Zero
+
+# Append-only: a tag that has been written into a file keeps its meaning for ever.
+TAGS = {0: "zero", 1: "uniform", 2: "ternary", 3: "codebook", 4: "exact"}
+STEP = ShortFloat(-3, 5)
+
+
+@dataclass(frozen=True)
+class Case:
+    """form       what is tested
+    draw       symbols for so many entries
+    reference  the weight of one symbol, computed in the plainest way
+    bad        symbols that must be refused
+    """
+
+    form: Form
+    draw: Callable[[np.random.Generator, int], Symbols]
+    reference: Callable[[int], float]
+    bad: tuple[int, ...] = ()
+
+
+def short_value(value: tuple[bool, ShortFloat] | None) -> float:
+    if value is None:
+        return 0.0
+    size = (16 + value[1].mantissa) / 16 * 2.0 ** value[1].exponent
+    return -size if value[0] else size
+
+
+def codebook_case(bits: int) -> Case:
+    values = [None, *((index % 2 == 1, ShortFloat(index % 9 - 4, index % 16)) for index in range(1, 1 << bits))]
+    return Case(
+        Codebook(tuple(values)),
+        lambda random, count: np.minimum(random.geometric(0.3, count) - 1, (1 << bits) - 1),
+        lambda symbol: short_value(values[symbol]),
+        (-1, 1 << bits, 2**63 - 1, -(2**63)),
+    )
+
+
+def float_bits(random: np.random.Generator, count: int) -> Symbols:
+    return random.standard_normal(count).astype(np.float32).view(np.uint32).astype(np.int64)
+
+
+CASES = {
+    "zero": Case(Zero(), lambda random, count: np.zeros(0, dtype=np.int64), lambda symbol: 0.0),
+    "uniform": Case(
+        Uniform(STEP),
+        lambda random, count: random.integers(-9, 10, count),
+        lambda symbol: symbol * 21 / 128,
+        (2**32, -(2**32), -(2**63)),
+    ),
+    "uniform, wide": Case(
+        Uniform(ShortFloat(-20, 15)),
+        lambda random, count: random.integers(-(2**19) + 1, 2**19, count),
+        lambda symbol: symbol * 31 / 2**24,
+    ),
+    "ternary": Case(
+        Ternary(STEP),
+        lambda random, count: random.choice([-1, 0, 0, 0, 1], count),
+        lambda symbol: symbol * 21 / 128,
+        (2, -2, 2**40, -(2**63)),
+    ),
+    "codebook": codebook_case(2),
+    "codebook of two": codebook_case(1),
+    "codebook of 256": codebook_case(MAX_CODEBOOK_BITS),
+    "exact": Case(
+        Exact(),
+        float_bits,
+        lambda symbol: struct.unpack(">f", symbol.to_bytes(4, "big"))[0],
+        (-1, 2**32, -(2**63)),
+    ),
+}
+SHAPES = [(1,), (7,), (3, 5), (2, 3, 3, 3), (5000,), (0, 4), ()]
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def make(case: Case, shape: tuple[int, ...], seed: int = 0) -> CodedTensor:
+    count = case.form.symbol_count(shape)
+    return CodedTensor(case.form, case.draw(np.random.default_rng(seed), count).astype(np.int64), shape)
+
+
+def code(coder: Coder, form: type[Form], tensor: CodedTensor | None, shape: tuple[int, ...]) -> CodedTensor:
+    own = form.code(coder, None if tensor is None else tensor.form)
+    count = own.symbol_count(shape)
+    return CodedTensor(
+        own, own.code_symbols(coder, None if tensor is None else tensor.symbols, count, Contexts()), shape
+    )
+
+
+def test_every_registered_form_has_a_case() -> None:
+    assert {type(case.form) for case in CASES.values()} == set(FORMS.values())
+
+
+def test_tags_keep_their_meaning() -> None:
+    assert {tag: form.name for tag, form in FORMS.items()} == TAGS
+    assert all(form.tag == tag for tag, form in FORMS.items())
+
+
+@each_case
+class TestEveryForm:
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_comes_back(self, case: Case, shape: tuple[int, ...]) -> None:
+        tensor = make(case, shape)
+        encoder, meter = Encoder(), Meter()
+        for coder in (encoder, meter):
+            code(coder, type(case.form), tensor, shape)
+        message = encoder.to_bytes()
+        assert 8 * len(message) <= 1.002 * meter.total + 16
+        decoders: list[Coder] = [Decoder(message)]
+        if len(message) < 1000:
+            decoders.append(ReferenceDecoder(message))
+        for decoder in decoders:
+            found = code(decoder, type(case.form), None, shape)
+            assert found.form == case.form
+            np.testing.assert_array_equal(found.symbols, tensor.symbols)
+            np.testing.assert_array_equal(found.weights(), tensor.weights())
+
+    def test_writes_the_same_bytes_twice(self, case: Case) -> None:
+        messages = set()
+        for _ in range(2):
+            encoder = Encoder()
+            code(encoder, type(case.form), make(case, (40, 5)), (40, 5))
+            messages.add(encoder.to_bytes())
+        assert len(messages) == 1
+
+    def test_leaves_its_symbols_alone(self, case: Case) -> None:
+        tensor = make(case, (40, 5))
+        tensor.symbols.setflags(write=False)
+        code(Encoder(), type(case.form), tensor, (40, 5))
+        tensor.weights()
+
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_weights_are_those_of_the_reference(self, case: Case, shape: tuple[int, ...]) -> None:
+        tensor = make(case, shape, seed=1)
+        weights = tensor.weights()
+        assert isinstance(weights, np.ndarray)
+        assert weights.shape == shape
+        assert weights.dtype == np.float64
+        symbols = tensor.symbols if len(tensor.symbols) else np.zeros(weights.size, dtype=np.int64)
+        expected = np.array([case.reference(int(symbol)) for symbol in symbols], dtype=np.float64).reshape(shape)
+        np.testing.assert_array_equal(weights, expected)
+        np.testing.assert_array_equal(weights.astype(np.float32).astype(np.float64), expected)
+
+    def test_refuses_symbols_outside_its_alphabet(self, case: Case) -> None:
+        for bad in case.bad:
+            symbols = np.array([0, bad, 1], dtype=np.int64)
+            with pytest.raises(PactError):
+                case.form.code_symbols(Encoder(), symbols, 3, Contexts())
+
+    def test_refuses_another_number_of_symbols(self, case: Case) -> None:
+        count = case.form.symbol_count((4, 3))
+        wrong: list[Any] = [np.zeros(count + 1, np.int64), np.zeros(count, np.int32), np.zeros((count, 1), np.int64)]
+        for symbols in wrong:
+            with pytest.raises(PactError, match="symbols"):
+                CodedTensor(case.form, symbols, (4, 3))
+
+    def test_cannot_code_a_form_of_another_kind(self, case: Case) -> None:
+        if type(case.form) in (Zero, Exact):
+            return  # nothing of the form is written, so there is nothing to confuse
+        with pytest.raises(TypeError, match="cannot code"):
+            type(case.form).code(Encoder(), Zero())
+
+
+@pytest.mark.parametrize("exponent", [-64, -1, 0, 40])
+@pytest.mark.parametrize("mantissa", [0, 1, 15])
+def test_a_step_times_a_symbol_is_exact(exponent: int, mantissa: int) -> None:
+    symbols = np.array([1, -1, 2**19 - 1, -(2**19) + 1, 3, 174_763], dtype=np.int64)
+    weights = Uniform(ShortFloat(exponent, mantissa)).weights(symbols, (6,))
+    whole = [(16 + mantissa) * int(symbol) for symbol in symbols]
+    scale = 2.0 ** (exponent - 4)
+    assert [weight / scale for weight in weights] == whole  # division by a power of two is exact
+    np.testing.assert_array_equal(weights.astype(np.float32).astype(np.float64), weights)
+
+
+class TestExact:
+    special = np.array([0.0, -0.0, 1e-45, -1e-45, 1.1754942e-38, 3.4028235e38, -3.4028235e38, 0.1], dtype=np.float32)
+
+    def test_keeps_every_bit(self) -> None:
+        symbols = self.special.view(np.uint32).astype(np.int64)
+        tensor = CodedTensor(Exact(), symbols, (8,))
+        encoder = Encoder()
+        code(encoder, Exact, tensor, (8,))
+        found = code(Decoder(encoder.to_bytes()), Exact, None, (8,))
+        back = found.weights().astype(np.float32)
+        assert back.view(np.uint32).tolist() == self.special.view(np.uint32).tolist()
+
+    def test_costs_32_bits_a_weight(self) -> None:
+        meter = Meter()
+        code(meter, Exact, CodedTensor(Exact(), self.special.view(np.uint32).astype(np.int64), (8,)), (8,))
+        assert meter.total == 32 * 8
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_refuses_what_is_not_finite(self, value: float) -> None:
+        symbols = np.array([1.0, value], dtype=np.float32).view(np.uint32).astype(np.int64)
+        with pytest.raises(PactError, match="NaN or infinity"):
+            CodedTensor(Exact(), symbols, (2,)).weights()
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 257, 512])
+def test_a_codebook_has_a_power_of_two_of_values(count: int) -> None:
+    with pytest.raises(PactError, match="a codebook has 2, 4, 8"):
+        Codebook((None,) * count)

@@ -1,0 +1,86 @@
+"""What every compression method promises: give its instances in growing size, get the whole suite."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from netpact.datasets import Data
+from netpact.errors import PactError
+from netpact.format import Compressed, Pact, module_slots, seal
+from netpact.methods import METHODS, Method, compress
+from netpact.network import Network
+
+
+class MethodConformance:
+    """Subclass it as TestSomething and fill in the two lists. One more law, on a fresh process, runs over all of them.
+
+    sizes  instances whose message grows from one to the next
+    bad    options that the method refuses at construction
+    """
+
+    sizes: ClassVar[list[Method]]
+    bad: ClassVar[list[dict[str, Any]]]
+
+    @pytest.fixture(params=["linear", "mixed"])
+    def network(self, request: pytest.FixtureRequest) -> Network:
+        network: Network = request.getfixturevalue(request.param)
+        return network
+
+    def run(self, method: Method, network: Network, digits: Data) -> Compressed:
+        return compress(network, method, samples=digits.train)
+
+    def test_the_message_decodes_to_the_same_symbols(self, network: Network, digits: Data) -> None:
+        for method in self.sizes:
+            compressed = self.run(method, network, digits)
+            module = network.module if network.is_own_module else None
+            decoded = Pact.from_bytes(seal(compressed).to_bytes()).decode(module)
+            assert list(decoded.tensors) == list(compressed.tensors)
+            for name, tensor in compressed.tensors.items():
+                assert decoded.tensors[name].form == tensor.form, name
+                assert np.array_equal(decoded.tensors[name].symbols, tensor.symbols), name
+                assert np.array_equal(decoded.tensors[name].weights(), tensor.weights()), name
+
+    def test_every_tensor_is_coded(self, network: Network, digits: Data) -> None:
+        for method in self.sizes:
+            coded = self.run(method, network, digits).tensors
+            assert [(name, coded[name].shape) for name in coded] == [
+                (slot.name, slot.shape) for slot in module_slots(network.module)
+            ]
+            for name, buffer in network.module.named_buffers():
+                assert np.array_equal(coded[name].weights(), buffer.double().numpy()), name
+
+    def test_the_message_grows_with_the_parameter(self, network: Network, digits: Data) -> None:
+        lengths = [len(seal(self.run(method, network, digits)).message) for method in self.sizes]
+        assert lengths == sorted(lengths)
+        assert len(set(lengths)) == len(lengths)
+
+    def test_the_same_input_gives_the_same_bytes(self, network: Network, digits: Data) -> None:
+        for method in self.sizes:
+            first, second = (seal(self.run(method, network, digits)).message for _ in range(2))
+            assert first == second
+
+    def test_the_network_is_left_as_it_was(self, network: Network, digits: Data) -> None:
+        before = {name: tensor.clone() for name, tensor in network.module.state_dict().items()}
+        hooks = [len(part._forward_hooks) for part in network.module.modules()]
+        self.run(self.sizes[0], network, digits)
+        after = network.module.state_dict()
+        assert all(torch.equal(before[name], after[name]) for name in before)
+        assert hooks == [len(part._forward_hooks) for part in network.module.modules()]
+        assert not network.module.training
+
+    def test_bad_options_die_at_construction(self) -> None:
+        for options in self.bad:
+            with pytest.raises(PactError) as raised:
+                type(self.sizes[0])(**options)
+            # Which option it was stands in the error.
+            assert raised.value.where in options or set(options) == {"body_bits"}, options
+
+    def test_it_is_registered_and_frozen(self) -> None:
+        method = self.sizes[0]
+        assert METHODS[method.name] is type(method)
+        assert isinstance(method, Method)
+        assert hash(method) == hash(type(method)(**vars(method)))

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from netpact.certification import certify
+from netpact.datasets import Data, load_data
+from netpact.format import Pact, seal
+from netpact.methods import Quantize, compress
+from netpact.models import build, parse_model
+from netpact.network import trace
+from netpact.training import TrainOptions, train
+
+
+@pytest.fixture(autouse=True)
+def _fixed_surroundings() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(5)
+        yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def digits() -> Data:
+    return load_data("digits")
+
+
+@pytest.fixture(scope="session")
+def pact(digits: Data) -> Pact:
+    """A small ternary linear network, sealed and not yet certified."""
+    architecture = parse_model("linear", input_shape=digits.input_shape, classes=digits.classes)
+    trained = train(build(architecture), digits.train, TrainOptions(epochs=3, learning_rate=0.02)).module
+    return seal(compress(trace(trained, digits), Quantize(grid="ternary", density=0.25)))
+
+
+@pytest.fixture(scope="session")
+def certified(pact: Pact, digits: Data) -> Pact:
+    return certify(pact, digits)
