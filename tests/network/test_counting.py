@@ -126,10 +126,11 @@ def changed_by_leaky(x: Tensor) -> Tensor:
 def nan_behind(x: Tensor) -> Tensor:
     """Only the plain run sees the infinities, and makes NaN of them."""
     y = x.clone()
-    z = y.view(-1, 2)
-    z += 1e308
-    z += 1e308
-    return x + y + y
+    v = x.clone()
+    for tensor, step in ((y.view(-1, 2), 1e308), (v.view(-1, 2), -1e308)):
+        tensor += step
+        tensor += step
+    return x + y + v
 
 
 @pytest.mark.parametrize("play", [changed_behind, changed_by_leaky, nan_behind])

@@ -45,6 +45,12 @@ def test_layers_in_the_order_in_which_they_run() -> None:
     assert network.architecture == OwnModule((4,), 3)
 
 
+def test_a_changed_network_of_ours_is_the_users_own() -> None:
+    module = build(parse_model("mlp:5", input_shape=(4,), classes=3))
+    module[2] = nn.Tanh()
+    assert trace(module, data(4)).is_own_module, "the file would decode to the unchanged network"
+
+
 def test_skips_and_changes_in_place() -> None:
     names = [layer.name for layer in trace(Residual(), data(2, 6, 6)).layers]
     assert names == ["first", "second", "norm", "head"]

@@ -11,7 +11,7 @@ from runs import run_tasks
 from runs.run_tasks import calls
 
 from netpact.errors import PactError
-from netpact.runs import Engine, Inline, JsonValue, Processes, TaskDone, ResultStore, Task, engine_for
+from netpact.runs import Engine, Inline, JsonValue, Processes, ResultStore, Task, TaskDone, engine_for
 
 ENGINES = [Inline(), Processes(2)]
 both = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)

@@ -18,7 +18,7 @@ from runs.run_tasks import callers, calls, wait_until
 
 import netpact.runs
 from netpact.errors import PactError
-from netpact.runs import Processes, TaskDone, ResultStore, Task
+from netpact.runs import Processes, ResultStore, Task, TaskDone
 from netpact.runs.attempt import Attempt
 from netpact.runs.worker import Worker
 

@@ -127,3 +127,16 @@ def test_data_of_one_class_with_the_others_declared(pact: Pact, digits: Data) ->
     assert certificate is not None
     assert certificate.samples == int((y == 1).sum())
     assert certificate.test_errors is None
+
+
+def test_a_stream_gives_what_arrays_give(certified: Pact, pact: Pact, digits: Data) -> None:
+    """Data that do not fit into memory come as a DataLoader; one that shuffles is refused."""
+    x, y = (np.concatenate(parts) for parts in zip(*digits.train.batches(), strict=True))
+    dataset = torch.utils.data.TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
+    streamed = certify(pact, torch.utils.data.DataLoader(dataset, batch_size=100)).certificate
+    assert certified.certificate is not None
+    assert streamed is not None
+    assert streamed.bound == certified.certificate.bound
+    assert streamed.data_fingerprint == certified.certificate.data_fingerprint
+    with pytest.raises(PactError, match="shuffle"):
+        certify(pact, torch.utils.data.DataLoader(dataset, batch_size=100, shuffle=True))

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 import netpact
 from netpact import certification, verification
@@ -219,6 +221,19 @@ def test_the_verifier_counts_the_same_in_every_batch_size(
     monkeypatch.setattr(verification, "_BATCH", size)
     verdict = verify(certified, digits.train)
     assert verdict.errors == stated(certified).errors
+
+
+def test_the_verifier_takes_ties_and_near_ties_for_errors() -> None:
+    """The network is the identity; the logits are small whole numbers, so ties abound."""
+    values = np.random.default_rng(0).integers(-1, 2, (400, 3)).astype(np.float32)
+    labels = np.random.default_rng(1).integers(0, 3, 400)
+    layer = nn.Linear(3, 3, bias=False)
+    layer.weight.data.copy_(torch.eye(3))
+    values[0], labels[0] = [1.0, np.nextafter(np.float32(1), np.float32(0)), 0.0], 0
+    wrong = sum(any(row[j] >= row[y] for j in range(3) if j != y) for row, y in zip(values, labels, strict=True))
+    samples = ArraySamples(values, labels, "ties", 3)
+    assert verification._count(layer, samples, "float32", None) == (wrong + 1, 400)
+    assert verification._count(layer, samples, "float64", None) == (wrong, 400)
 
 
 def test_progress(certified: Pact, digits: Data) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
-from netpact.models import Architecture, OwnModule
+from netpact.models import Architecture, OwnModule, build
 from netpact.network.hidden_state import hidden_tensors
 from netpact.network.rounding import Spread, make_spread, rounding, value_of
 
@@ -76,9 +76,17 @@ def trace(model: nn.Module, data: Data | Samples | object) -> Network:
             where=type(model).__name__,
             hint=f"layers with parameters may be {', '.join(sorted({k.__name__ for k in LAYER_KINDS}))}",
         )
-    architecture = getattr(model, "netpact_architecture", OwnModule(source.input_shape, source.classes))
+    architecture = _architecture(module, source)
     name = type(model).__name__ if isinstance(architecture, OwnModule) else str(architecture)
     return Network(module, architecture, _layers(module, order), name)
+
+
+def _architecture(module: nn.Module, data: Data) -> Architecture | OwnModule:
+    """Ours, if the module still is what its architecture builds: layer by layer the same, but for the weights."""
+    stated = getattr(module, "netpact_architecture", None)
+    if isinstance(stated, Architecture) and repr(build(stated)) == repr(module):
+        return stated
+    return OwnModule(data.input_shape, data.classes)
 
 
 def _owners(module: nn.Module) -> dict[str, nn.Module]:
