@@ -24,6 +24,8 @@ def data(
         print_json(record)
         return
     listing = Table(title=f"{record['name']} (from {record['source']})", title_justify="left", show_header=False)
+    listing.add_column()
+    listing.add_column(overflow="fold")
     for key in ("input_shape", "classes", "train_inputs_in_test"):
         listing.add_row(key.replace("_", " "), str(record[key]))
     for part in ("train", "test"):
