@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Threads fight with the test workers for the cores.
 TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test lint bench records-page clean
 
 install: $(READY)
 
@@ -29,6 +29,9 @@ lint: install
 
 bench: install
 	@for script in benchmarks/*.py; do echo "== $$script"; OMP_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
+
+records-page: install
+	$(BIN)/python -c 'from netpact.reports.records import *; from pathlib import Path; Path("docs/records.md").write_text(render_records(read_index("records")))'
 
 clean:
 	rm -rf $(VENV) demo-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,6 +25,7 @@ ORDER = (
     "runs",
     "certificates",
     "datasets",
+    "layers",
     "models",
     "training",
     "coding",
@@ -32,10 +33,13 @@ ORDER = (
     "format",
     "network",
     "methods",
+    "overlap",
     "certification",
     "verification",
+    "originals",
     "reports",
     "demonstration",
+    "exploration",
     "cli",
 )
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from netpact.certificates import Certificate, risk_bound
     from netpact.certification import certify
     from netpact.datasets import Data, as_data, load_data
+    from netpact.exploration import search
     from netpact.format import Compressed, Pact, seal
-    from netpact.methods import Quantize, TernarySearch, compress
+    from netpact.methods import Quantize, RateAware, TernarySearch, compress
     from netpact.models import build, load_model, parse_model, save_weights
     from netpact.network import Network, trace
+    from netpact.originals import certify_original, verify_original
     from netpact.seed import Seed
     from netpact.training import Trained, TrainOptions, train
     from netpact.verification import Verdict, verify
@@ -39,6 +41,7 @@ _HOMES = {
     "seal": "format",
     "compress": "methods",
     "Quantize": "methods",
+    "RateAware": "methods",
     "TernarySearch": "methods",
     "build": "models",
     "load_model": "models",
@@ -46,6 +49,9 @@ _HOMES = {
     "save_weights": "models",
     "Network": "network",
     "trace": "network",
+    "certify_original": "originals",
+    "verify_original": "originals",
+    "search": "exploration",
     "Seed": "seed",
     "train": "training",
     "Trained": "training",
@@ -62,6 +68,7 @@ __all__ = [
     "Pact",
     "PactError",
     "Quantize",
+    "RateAware",
     "Seed",
     "TernarySearch",
     "TrainOptions",
@@ -71,6 +78,7 @@ __all__ = [
     "as_data",
     "build",
     "certify",
+    "certify_original",
     "compress",
     "load_data",
     "load_model",
@@ -78,9 +86,11 @@ __all__ = [
     "risk_bound",
     "save_weights",
     "seal",
+    "search",
     "trace",
     "train",
     "verify",
+    "verify_original",
 ]
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from netpact.certificates import Certificate, risk_bound
-from netpact.datasets import Data, as_data
+from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
-from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Pact
+from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Pact
 from netpact.models import OwnModule
 from netpact.network import count_errors
 from netpact.network.hidden_state import open_own_module
+from netpact.overlap import find_overlap, summarise_inputs
 from netpact.progress import Progress
 from netpact.version import __version__
 
@@ -28,6 +29,8 @@ def certify(
     delta: float = 0.05,
     form: str = "exact",
     model: OwnModel | None = None,
+    base: Base | None = None,
+    base_data: Samples | None = None,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Pact:
@@ -38,10 +41,13 @@ def certify(
 
     data   a data set by name, or anything that as_data takes; its test part, if any, is counted for comparison only
     model  for a user's own architecture: the module, or better the function that makes it
+    base   for a message that tells the difference from a base network: that network, as open_base gives it
+    base_data  what the base was trained on, where it is at hand: copies of training samples in it are refused
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
     source = as_data(data)
-    module = open_module(pact, source, model, max_parameters=max_parameters)
+    module = open_module(pact, source, model, base, max_parameters=max_parameters)
+    told = base_fingerprint(base, base_data, source)
     arithmetic = pact.arithmetic
     counted = count_errors(module, source.train, arithmetic=arithmetic, progress=progress)
     tested = None if source.test is None else count_errors(module, source.test, arithmetic=arithmetic)
@@ -61,7 +67,7 @@ def certify(
         code_bits=pact.code_bits,
         message_bytes=len(pact.message),
         message_sha256=pact.message_sha256,
-        prior="conditional" if own else "data-free",
+        prior="conditional" if own else "data-free" if base is None else "transfer",
         arithmetic=arithmetic,
         data_name=source.name,
         data_fingerprint=source.train.fingerprint(),
@@ -75,11 +81,38 @@ def certify(
         decoder_version=DECODER_VERSION,
         netpact_version=__version__,
         module=_model_name(model) if own else "",
+        base_name="" if base is None else base.name,
+        base_sha256="" if base is None else base.sha256,
+        base_data_fingerprint=told,
     )
     return pact.with_certificate(certificate)
 
 
-def open_module(pact: Pact, data: Data, model: OwnModel | None, *, max_parameters: int) -> nn.Module:
+def base_fingerprint(base: Base | None, base_data: Samples | None, data: Data) -> str:
+    """The fingerprint of what the base was trained on, or "". A base that has seen the sample is refused."""
+    if base is None:
+        if base_data is not None:
+            raise PactError("the data of a base network, but no base network", where="base_data")
+        return ""
+    told = base.data_fingerprint if base_data is None else base_data.fingerprint()
+    where = f"base {base.name}"
+    if base.data_fingerprint and told != base.data_fingerprint:
+        raise PactError(f"its file says {base.data_fingerprint}, the data given have {told}", where=where)
+    if told == data.train.fingerprint():
+        raise PactError("it was trained on the data of this certificate", where=where, hint="take other data for it")
+    overlap = None if base_data is None else find_overlap(summarise_inputs(data.train), base_data)
+    if overlap is not None:
+        raise PactError(
+            f"{overlap[0]:,} of the {data.train.count:,} training samples are among its training data",
+            where=f"{where}, sample {overlap[1]}",
+            hint="a base has to come from other data",
+        )
+    return told
+
+
+def open_module(
+    pact: Pact, data: Data, model: OwnModel | None, base: Base | None = None, *, max_parameters: int
+) -> nn.Module:
     """Decode the network for these data: the shapes must fit, and a user's module must not hide state."""
     architecture = pact.architecture
     for what, wanted, given in (
@@ -91,7 +124,9 @@ def open_module(pact: Pact, data: Data, model: OwnModel | None, *, max_parameter
     if not isinstance(architecture, OwnModule):
         if model is not None:
             raise PactError(f"this file holds netpact's own architecture {architecture}", hint="leave the model out")
-        return pact.to_module(max_parameters=max_parameters)
+        return pact.to_module(base=base, max_parameters=max_parameters)
+    if base is not None:
+        raise PactError("a user's own module has no base network", where="base", hint="leave the base out")
     if model is None:
         raise PactError(
             "this file holds the weights of a user's own module",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netpact.certificates import Certificate, check_bound
-from netpact.certification import open_module
+from netpact.certification import base_fingerprint, open_module
 from netpact.datasets import Data, Samples, as_data
-from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Pact
+from netpact.errors import PactError
+from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Pact
 from netpact.models import OwnModule
 from netpact.network import ToleranceRun, refuse_bad_logits
 from netpact.progress import Progress
@@ -61,6 +62,8 @@ def verify(
     data: Data | object,
     *,
     model: OwnModel | None = None,
+    base: Base | None = None,
+    base_data: Samples | None = None,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -73,7 +76,11 @@ def verify(
     reasons = _compare_statement(pact, certificate, source)
     if reasons:
         return Verdict(False, tuple(reasons), certificate, None, None, None)
-    module = open_module(pact, source, model, max_parameters=max_parameters)
+    module = open_module(pact, source, model, base, max_parameters=max_parameters)
+    # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
+    reasons = _compare_base(certificate, base, base_data, source, own=isinstance(pact.architecture, OwnModule))
+    if reasons:
+        return Verdict(False, tuple(reasons), certificate, None, None, None)
     errors, samples = _count(module, source.train, certificate.arithmetic, progress)
     if samples != certificate.samples:
         reasons.append(f"the data have {samples:,} training samples, the certificate says {certificate.samples:,}")
@@ -102,7 +109,6 @@ def verify(
 
 def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list[str]:
     """What can be compared without running the network. Bits are recounted from the message itself."""
-    prior = "conditional" if isinstance(pact.architecture, OwnModule) else "data-free"
     length = len(pact.message)
     # Elias delta of length + 1, written out a second time.
     digits = (length + 1).bit_length()
@@ -112,12 +118,33 @@ def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list
         ("the number of bytes", length, certificate.message_bytes),
         ("the number of bits", code_bits, certificate.code_bits),
         ("the arithmetic", pact.arithmetic, certificate.arithmetic),
-        ("the kind of prior", prior, certificate.prior),
         ("the decoder version", DECODER_VERSION, certificate.decoder_version),
         ("the number of classes", data.classes, certificate.classes),
         ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
     ]
     return [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
+
+
+def _compare_base(
+    certificate: Certificate, base: Base | None, base_data: Samples | None, data: Data, *, own: bool
+) -> list[str]:
+    """What was fixed before the data: the kind of prior, and the base network where there is one."""
+    prior = "conditional" if own else "data-free" if base is None else "transfer"
+    if prior != certificate.prior:
+        return [f"the kind of prior is {prior}, the certificate says {certificate.prior}"]
+    if base is None:
+        return []
+    if base.sha256 != certificate.base_sha256:
+        return [f"the base network's sha256 is {base.sha256}, the certificate says {certificate.base_sha256}"]
+    try:
+        told = base_fingerprint(base, base_data, data)
+    except PactError as error:
+        return [f"{error.where}: {error.what}"]
+    # Without the base's data, and where its file tells nothing, the stated fingerprint is a declaration.
+    if told and told != certificate.base_data_fingerprint:
+        stated = certificate.base_data_fingerprint or "nothing"
+        return [f"the fingerprint of the base's training data is {told}, the certificate says {stated}"]
+    return []
 
 
 def _check_test(module: nn.Module, data: Data, certificate: Certificate, reasons: list[str]) -> float | None:

@@ -39,7 +39,15 @@ def make(**changes: Any) -> Certificate:
 
 TESTED = {"test_errors": 12, "test_samples": 360, "test_fingerprint": "sha256:cd"}
 CONDITIONAL = {"prior": "conditional", "module": "my.Net"}
-EXAMPLES = [make(), make(**TESTED), make(**CONDITIONAL), make(**TESTED, **CONDITIONAL, arithmetic="float64", bound=0.9)]
+BASE = {"base_name": "ground", "base_sha256": "ab" * 32, "base_data_fingerprint": "sha256:ef"}
+TRANSFER = {"prior": "transfer", **BASE}
+EXAMPLES = [
+    make(),
+    make(**TESTED),
+    make(**CONDITIONAL),
+    make(**TRANSFER),
+    make(**TESTED, **CONDITIONAL, arithmetic="float64", bound=0.9),
+]
 
 
 def test_the_rates() -> None:
@@ -94,7 +102,8 @@ def test_there_and_back_is_the_same_certificate(certificate: Certificate) -> Non
     assert Certificate.from_json(json.dumps(content)) == certificate
     assert Certificate.from_json(json.dumps(content)).to_json() == content
     held = {"kind", "train_error", "test_error", "theorem", "assumptions", "declarations"}
-    held |= {field.name for field in fields(certificate)} - {"data_name", "data_fingerprint"}
+    held |= {field.name for field in fields(certificate)} - {"data_name", "data_fingerprint", *BASE}
+    assert ("base" in content) == (certificate.prior == "transfer")
     assert held <= set(content)
     assert content["data"] == {"name": "digits", "fingerprint": "sha256:ab"}
 
@@ -126,7 +135,7 @@ BAD_VALUES: list[tuple[str, object]] = [
     ("hoeffding_bound", math.inf),
     ("form", "best"),
     ("form", ["exact"]),
-    ("prior", "transfer"),
+    ("prior", "data-dependent"),
     ("prior", None),
     ("arithmetic", "bfloat16"),
     ("delta", 0),

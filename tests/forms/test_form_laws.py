@@ -13,10 +13,22 @@ from coding.reference_range_decoder import ReferenceDecoder
 
 from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, ShortFloat
 from netpact.errors import PactError
-from netpact.forms import FORMS, MAX_CODEBOOK_BITS, Codebook, CodedTensor, Exact, Form, Symbols, Ternary, Uniform, Zero
+from netpact.forms import (
+    FORMS,
+    MAX_CODEBOOK_BITS,
+    Codebook,
+    CodedTensor,
+    Exact,
+    Form,
+    Relative,
+    Symbols,
+    Ternary,
+    Uniform,
+    Zero,
+)
 
 # Append-only: a tag that has been written into a file keeps its meaning for ever.
-TAGS = {0: "zero", 1: "uniform", 2: "ternary", 3: "codebook", 4: "exact"}
+TAGS = {0: "zero", 1: "uniform", 2: "ternary", 3: "codebook", 4: "exact", 8: "relative"}
 STEP = ShortFloat(-3, 5)
 
 
@@ -59,6 +71,12 @@ CASES = {
     "zero": Case(Zero(), lambda random, count: np.zeros(0, dtype=np.int64), lambda symbol: 0.0),
     "uniform": Case(
         Uniform(STEP),
+        lambda random, count: random.integers(-9, 10, count),
+        lambda symbol: symbol * 21 / 128,
+        (2**32, -(2**32), -(2**63)),
+    ),
+    "relative": Case(
+        Relative(STEP),
         lambda random, count: random.integers(-9, 10, count),
         lambda symbol: symbol * 21 / 128,
         (2**32, -(2**32), -(2**63)),

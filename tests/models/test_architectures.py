@@ -38,6 +38,11 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
     ((3, (), (1, 12, 15), 2), [-0.60681487, 0.25450673]),
     ((4, (4, 6, 5), (2, 9, 13), 3), [0.11536705, -0.089296944, -0.01862624]),
     ((4, (3,), (1, 3, 5), 3), [-0.01632487, 0.087965902, -0.16711833]),
+    ((5, (8, 5, 4, 2, 2), (1, 9, 11), 3), [-133.5625, -27.140625, 30.40625]),
+    ((5, (6, 4, 3, 3, 1), (3, 8, 8), 2), [-11.828125, -14.5625]),
+    ((7, (2, 3, 4, 5), (1, 13, 10), 3), [0.073647916, 0.18424314, -0.083548367]),
+    ((7, (1, 5, 3, 2), (2, 6, 7), 4), [0.11997247, 0.13193011, -0.039874077, -0.007720232]),
+    ((7, (3, 1, 4), (1, 9, 7), 2), [-0.025273641, 0.07993571]),
 ]
 
 
@@ -81,12 +86,16 @@ def test_parameter_names_are_part_of_the_meaning() -> None:
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     family = draw(st.sampled_from(list(FAMILIES.values())))
-    least = 12 if family.name == "lenet5" else 1
+    least = {"lenet5": 12, "convnet": 6, "oriented": 9}.get(family.name, 1)
     image = st.tuples(st.integers(1, 3), st.integers(least, 20), st.integers(least, 20))
     vector = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
-    shape = draw(image if family.name in ("lenet5", "conv") else st.one_of(image, vector))
+    shape = draw(image if family.name in ("lenet5", "conv", "convnet", "oriented") else st.one_of(image, vector))
     most = min(family.most_sizes, 5)
     sizes = draw(st.lists(st.integers(1, 9), min_size=family.fewest_sizes, max_size=most))
+    if family.name == "convnet":
+        sizes[:2] = [draw(st.integers(1, 3)), draw(st.sampled_from([1, 3, 5]))]
+    if family.name == "oriented":
+        sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4)), 2]
     return Architecture(family.id, tuple(sizes), shape, draw(st.integers(2, 7)))
 
 
@@ -130,7 +139,7 @@ def test_sizes_at_the_limits_are_allowed(family: int) -> None:
     ("fields", "message"),
     [
         ((0, (), (4,), 2), r"id 0 is not known; allowed: 1 \(linear\), 2 \(mlp\).* 0 is reserved"),
-        ((5, (), (4,), 2), "id 5 is not known"),
+        ((6, (), (4,), 2), "id 6 is not known"),
         ((True, (), (4,), 2), "id True is not known"),
         (([], (), (4,), 2), "is not known"),
         ((2, (0,), (4,), 2), r"sizes\[0\]: must be whole numbers from 1 to 65535, got 0"),
@@ -151,6 +160,13 @@ def test_sizes_at_the_limits_are_allowed(family: int) -> None:
         ((3, (), (1, 11, 28), 10), "lenet5 needs images of at least 12 x 12, got 11 x 28"),
         ((3, (), (784,), 10), r"lenet5 needs images of shape \(channels, height, width\)"),
         ((4, (3,), (8, 8), 10), "conv needs images of shape"),
+        ((7, (2, 3), (1, 8, 8), 10), "convnet sizes are the side of the averaging windows.*, 3 to 64 of them; got 2"),
+        (
+            (7, (2, 4, 3), (1, 8, 8), 10),
+            r"sizes\[1\]: the second size of convnet, the side of the kernels, is odd; got 4",
+        ),
+        ((7, (5, 3, 3), (1, 9, 28), 10), r"sizes\[0\]: averages over 5 x 5 pixels leave less than 2 x 2 of 9 x 28"),
+        ((7, (2, 3, 3), (64,), 10), "convnet needs images of shape"),
     ],
 )
 def test_bad_architectures_are_refused(fields: tuple[Any, Any, Any, Any], message: str) -> None:
@@ -161,7 +177,7 @@ def test_bad_architectures_are_refused(fields: tuple[Any, Any, Any, Any], messag
 def test_model_names_are_read() -> None:
     shape = (1, 28, 28)
     found = [str(parse_model(name, input_shape=shape, classes=10)) for name in names()]
-    assert found == ["linear", "mlp:64-32", "lenet5", "conv:16-32"]
+    assert found == ["linear", "mlp:64-32", "lenet5", "conv:16-32", "oriented:8-5-8-4-1", "convnet:2-5-6-12"]
     assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
     assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)
 

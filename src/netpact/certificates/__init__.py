@@ -2,7 +2,9 @@
 
 from netpact.certificates.bound import FORMS, risk_bound
 from netpact.certificates.certificate import ARITHMETICS, PRIORS, Certificate
+from netpact.certificates.json_form import read_object
 from netpact.certificates.length import code_bits, elias_delta_bits
+from netpact.certificates.original import OriginalCertificate, add_bounds
 from netpact.certificates.second_opinion import Opinion, check_bound
 from netpact.certificates.tail import invert_tail, log_tail
 
@@ -12,10 +14,13 @@ __all__ = [
     "PRIORS",
     "Certificate",
     "Opinion",
+    "OriginalCertificate",
+    "add_bounds",
     "check_bound",
     "code_bits",
     "elias_delta_bits",
     "invert_tail",
     "log_tail",
+    "read_object",
     "risk_bound",
 ]

@@ -27,6 +27,7 @@ PRIORS: Mapping[str, str] = MappingProxyType(
     {
         "data-free": "nothing but netpact's decoder was fixed before the data",
         "conditional": "the decoder and a module of the user were fixed before the data",
+        "transfer": "the decoder and a base network, trained on other data, were fixed before the data",
     }
 )
 # The precision that errors were counted in.
@@ -63,6 +64,9 @@ class Certificate:
     decoder_version: int
     netpact_version: str
     module: str = ""
+    base_name: str = ""
+    base_sha256: str = ""
+    base_data_fingerprint: str = ""
 
     def __post_init__(self) -> None:
         # Frozen: numpy numbers are replaced by Python's once, here, so that records compare and serialise alike.
@@ -70,6 +74,7 @@ class Certificate:
             object.__setattr__(self, name, value)
         self._check_names()
         self._check_agreement()
+        self._check_base()
 
     def _checked_numbers(self) -> dict[str, object]:
         k, m = error_counts(errors=self.errors, samples=self.samples)
@@ -137,6 +142,24 @@ class Certificate:
                 f"prior {self.prior!r} does not go with module {self.module!r}",
                 where="prior",
                 hint="a module of the user makes a certificate conditional; netpact's own networks have no name here",
+            )
+
+    def _check_base(self) -> None:
+        for name in ("base_name", "base_sha256", "base_data_fingerprint"):
+            if not isinstance(getattr(self, name), str):
+                raise PactError(f"a text is needed, got {getattr(self, name)!r}", where=name)
+        if self.prior != "transfer":
+            if self.base_name or self.base_sha256 or self.base_data_fingerprint:
+                raise PactError(f"prior {self.prior!r} does not go with a base network", where="prior")
+            return
+        text(self.base_name, name="base_name")
+        if not re.fullmatch("[0-9a-f]{64}", self.base_sha256):
+            raise PactError(f"64 hexadecimal digits are needed, got {self.base_sha256!r}", where="base_sha256")
+        if self.base_data_fingerprint == self.data_fingerprint:
+            raise PactError(
+                "the base network was trained on the data of this certificate",
+                where="base_data_fingerprint",
+                hint="a base has to come from other data",
             )
 
     @property

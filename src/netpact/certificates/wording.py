@@ -34,6 +34,11 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
     )
     if certificate.prior == "conditional":
         premises += (f"The module {certificate.module} was fixed before the data.",)
+    if certificate.prior == "transfer":
+        premises += (
+            f"The base network {certificate.base_name} (sha256 {certificate.base_sha256}) was fixed before the sample "
+            "was drawn, and does not depend on it.",
+        )
     return premises
 
 
@@ -47,6 +52,12 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
     )
     if certificate.prior == "conditional":
         declared += (f"The code of the module {certificate.module} holds nothing learned from the training data.",)
+    if certificate.prior == "transfer":
+        source = certificate.base_data_fingerprint or "data that are not named"
+        declared += (
+            f"The base network {certificate.base_name} was trained on {source}, none of which are samples of "
+            f"{certificate.data_name}, and was not chosen among several by looking at them.",
+        )
     if certificate.test_errors is not None:
         declared += (
             "The test samples were used neither in training nor in any choice; if they were, the test error is biased, "
@@ -57,25 +68,29 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
 
 def sentence(certificate: Certificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
-    start = (
-        "With"
-        if certificate.prior == "data-free"
-        else f"If the module {certificate.module} was fixed before the data, with"
-    )
     return (
-        f"{start} probability at least {_confidence_percent(certificate.delta)} % over the draw of the "
+        f"{condition(certificate)} probability at least {confidence_percent(certificate.delta)} % over the draw of the "
         f"{certificate.samples:,} training samples, the network in this file errs on at most "
-        f"{_percent_up(certificate.bound)} % of new samples from the same distribution."
+        f"{percent_up(certificate.bound)} % of new samples from the same distribution."
     )
 
 
-def _percent_up(share: float) -> str:
+def condition(certificate: Certificate) -> str:
+    """How the sentence begins: with the premise that its prior needs, where it needs one."""
+    if certificate.prior == "conditional":
+        return f"If the module {certificate.module} was fixed before the data, with"
+    if certificate.prior == "transfer":
+        return f"If the base network {certificate.base_name} was fixed before the data, with"
+    return "With"
+
+
+def percent_up(share: float) -> str:
     # repr gives the shortest decimal of the float: 0.05 reads as 5 %, not as the binary neighbour just above it.
     with localcontext(Context(prec=400)):
         return _plain((Decimal(repr(share)) * 100).quantize(Decimal("0.1"), rounding=ROUND_CEILING))
 
 
-def _confidence_percent(delta: float) -> str:
+def confidence_percent(delta: float) -> str:
     with localcontext(Context(prec=400)):
         return _plain(((1 - Decimal(repr(delta))) * 100).quantize(Decimal("1e-10"), rounding=ROUND_FLOOR))
 

@@ -31,6 +31,7 @@ for command in (
     commands.data,
     commands.train,
     commands.compress,
+    commands.search,
     commands.certify,
     commands.verify,
     commands.info,

@@ -1,5 +1,6 @@
 """The .pact file and the message inside it."""
 
+from netpact.format.base import Base, base_of, is_relative, open_base
 from netpact.format.compressed import ARITHMETICS, Compressed
 from netpact.format.layout import Slot, module_slots
 from netpact.format.message import (
@@ -15,12 +16,16 @@ __all__ = [
     "ARITHMETICS",
     "DECODER_VERSION",
     "DEFAULT_MAX_PARAMETERS",
+    "Base",
     "Compressed",
     "Pact",
     "Slot",
+    "base_of",
     "decode_message",
     "encode_message",
+    "is_relative",
     "measure_message",
     "module_slots",
+    "open_base",
     "seal",
 ]

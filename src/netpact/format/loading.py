@@ -8,15 +8,18 @@ import torch
 from torch import nn
 
 from netpact.errors import PactError
+from netpact.format.base import Base, is_relative
 from netpact.format.compressed import Compressed
 from netpact.format.placing import MESSAGE, placed
+from netpact.forms import CodedTensor, Relative, Weights
 from netpact.models import OwnModule, build
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
-def load_module(compressed: Compressed, module: nn.Module | None) -> nn.Module:
+def load_module(compressed: Compressed, module: nn.Module | None, base: Base | None = None) -> nn.Module:
     """Fill a module of the right architecture. Every tensor is spoiled first: what the message does not set is seen."""
+    refuse_wrong_base(compressed, base)
     if module is None:
         if isinstance(compressed.architecture, OwnModule):
             raise PactError("the tensors of a user's own module need that module", where="message")
@@ -36,7 +39,7 @@ def load_module(compressed: Compressed, module: nn.Module | None) -> nn.Module:
         spoil(tensor)
     for name, coded in compressed.tensors.items():
         with placed(f"{MESSAGE}, tensor {name}"):
-            weights = torch.from_numpy(coded.weights())
+            weights = torch.from_numpy(_weights(name, coded, base))
         refuse_lossy(weights, tensors[name].dtype, where=name)
         with torch.no_grad():
             tensors[name].copy_(weights)
@@ -45,6 +48,25 @@ def load_module(compressed: Compressed, module: nn.Module | None) -> nn.Module:
     for parameter in target.parameters():
         parameter.requires_grad_(False)
     return target
+
+
+def _weights(name: str, coded: CodedTensor, base: Base | None) -> Weights:
+    """One sum for each entry, in float64: the same on every machine."""
+    if base is None or not isinstance(coded.form, Relative):
+        return coded.weights()
+    return base.tensor(name, coded.shape) + coded.weights()
+
+
+def refuse_wrong_base(compressed: Compressed, base: Base | None) -> None:
+    """A message that needs a base cannot do without, and one that does not need it has no use for it."""
+    if is_relative(compressed) and base is None:
+        raise PactError(
+            "this message tells a network as its difference from a base network",
+            where="message",
+            hint="supply it: base=open_base(path) in Python, --base FILE on the command line",
+        )
+    if base is not None and not is_relative(compressed):
+        raise PactError("this message needs no base network", where="message", hint="leave the base out")
 
 
 def refuse_lossy(weights: torch.Tensor, dtype: torch.dtype, *, where: str) -> None:

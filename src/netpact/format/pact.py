@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpact.certificates import Certificate, code_bits
+from netpact.certificates import Certificate, OriginalCertificate, code_bits, read_object
 from netpact.errors import PactError
 from netpact.files import read_bytes, write_atomically
 from netpact.format.compressed import Compressed
@@ -18,6 +19,7 @@ from netpact.format.message import DEFAULT_MAX_PARAMETERS, decode_message, encod
 if TYPE_CHECKING:
     from torch import nn
 
+    from netpact.format.base import Base
     from netpact.models import Architecture, OwnModule
 
 MAGIC = b"PACT"
@@ -25,6 +27,7 @@ CONTAINER_VERSION = 1
 _CHECKSUM_BYTES = 8
 _LENGTH_BYTES = 4
 _MOST_CERTIFICATE_BYTES = 1 << 20
+_ORIGINAL = "original"  # the one key that may stand in the certificate's JSON beside those of the certificate
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,20 @@ class Pact:
 
     message      everything the decoder reads, and all that is counted
     certificate  what has been proven about it, or None; the decoder never looks at it
+    original     what has been proven about the network before compression, or None; stands beside a certificate
     """
 
     message: bytes
     certificate: Certificate | None = None
+    original: OriginalCertificate | None = None
+
+    def __post_init__(self) -> None:
+        if self.original is not None and self.certificate is None:
+            raise PactError(
+                "a statement about the original network stands beside the certificate of the compressed one",
+                where="certificate",
+                hint="certify the network in the file first",
+            )
 
     @property
     def code_bits(self) -> int:
@@ -56,22 +69,39 @@ class Pact:
         return peek_architecture(self.message)[1]
 
     def with_certificate(self, certificate: Certificate | None) -> Pact:
-        return replace(self, certificate=certificate)
+        """The same message with another certificate, or with none; then the statement about the original goes too."""
+        return replace(self, certificate=certificate, original=None if certificate is None else self.original)
+
+    def with_original(self, original: OriginalCertificate | None) -> Pact:
+        return replace(self, original=original)
 
     def decode(self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> Compressed:
         return decode_message(self.message, module, max_parameters=max_parameters)
 
-    def to_module(self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> nn.Module:
-        """A plain nn.Module in eval mode. `module` is needed (and copied) only for a user's own architecture."""
+    def to_module(
+        self,
+        module: nn.Module | None = None,
+        *,
+        base: Base | None = None,
+        max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    ) -> nn.Module:
+        """A plain nn.Module in eval mode. `module` is needed (and copied) only for a user's own architecture.
+
+        base  the base network, for a message that tells the difference from one
+        """
         from netpact.format.loading import load_module
 
         compressed = self.decode(module, max_parameters=max_parameters)
-        return load_module(compressed, None if module is None else copy.deepcopy(module))
+        return load_module(compressed, None if module is None else copy.deepcopy(module), base)
 
     def to_bytes(self) -> bytes:
-        statement = b"" if self.certificate is None else json.dumps(self.certificate.to_json()).encode()
+        statement = b"" if self.certificate is None else json.dumps(self._statement(self.certificate)).encode()
         body = MAGIC + bytes([CONTAINER_VERSION]) + _announced(self.message) + _announced(statement)
         return body + _checksum(body)
+
+    def _statement(self, certificate: Certificate) -> dict[str, object]:
+        stated = certificate.to_json()
+        return stated if self.original is None else {**stated, _ORIGINAL: self.original.to_json()}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Pact:
@@ -95,7 +125,7 @@ class Pact:
             raise PactError(
                 "the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again"
             )
-        return cls(message, _parse_certificate(statement))
+        return cls(message, *_parse_statement(statement))
 
     def write(self, path: str | Path) -> Path:
         return write_atomically(path, self.to_bytes())
@@ -136,13 +166,19 @@ def _take(body: bytes, position: int, what: str) -> tuple[bytes, int]:
     return body[start : start + length], start + length
 
 
-def _parse_certificate(statement: bytes) -> Certificate | None:
+def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCertificate | None]:
     if not statement:
-        return None
+        return None, None
     if len(statement) > _MOST_CERTIFICATE_BYTES:
         raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
     try:
         text = statement.decode()
     except UnicodeDecodeError as error:
         raise PactError(f"the certificate is not JSON: {error}", where="certificate") from error
-    return Certificate.from_json(text)
+    content = dict(read_object(text))
+    if _ORIGINAL not in content:
+        return Certificate.from_json(content), None
+    original = content.pop(_ORIGINAL)
+    if not isinstance(original, Mapping):
+        raise PactError(f"a JSON object is needed, got {type(original).__name__}", where=f"certificate, {_ORIGINAL}")
+    return Certificate.from_json(content), OriginalCertificate.from_json(original)

@@ -2,9 +2,10 @@
 
 from netpact.forms.form import CodedTensor, Form, Symbols, Weights
 from netpact.forms.grids import MAX_CODEBOOK_BITS, Codebook, Exact, Ternary, Uniform, Zero
+from netpact.forms.relative import Relative
 
 # By tag, append-only: a tag's meaning never changes.
-FORMS: dict[int, type[Form]] = {form.tag: form for form in (Zero, Uniform, Ternary, Codebook, Exact)}
+FORMS: dict[int, type[Form]] = {form.tag: form for form in (Zero, Uniform, Ternary, Codebook, Exact, Relative)}
 
 __all__ = [
     "FORMS",
@@ -13,6 +14,7 @@ __all__ = [
     "CodedTensor",
     "Exact",
     "Form",
+    "Relative",
     "Symbols",
     "Ternary",
     "Uniform",

@@ -3,6 +3,17 @@
 from netpact.methods.method import Method, compress
 from netpact.methods.options import METHODS, make_method, parse_settings
 from netpact.methods.quantize import GRIDS, Quantize
+from netpact.methods.rate_aware import RateAware
 from netpact.methods.ternary_search import TernarySearch
 
-__all__ = ["GRIDS", "METHODS", "Method", "Quantize", "TernarySearch", "compress", "make_method", "parse_settings"]
+__all__ = [
+    "GRIDS",
+    "METHODS",
+    "Method",
+    "Quantize",
+    "RateAware",
+    "TernarySearch",
+    "compress",
+    "make_method",
+    "parse_settings",
+]

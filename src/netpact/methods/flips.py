@@ -12,8 +12,9 @@ from netpact.certificates import risk_bound
 from netpact.progress import Progress
 
 # The search's own constants. They steer it and appear in no bound.
-_HOT, _COLD = 7e-4, 1.4e-4  # temperatures, as shares of the samples
-_ENTRIES = 1 << 22  # feature entries looked at in one step
+HOT, COLD = 1.0, 0.2  # the first and the last temperature, in errors
+_ENTRIES = 1 << 20  # feature entries looked at in one step
+_UNDECIDED = 8  # about one sample in this many can change sides by one move
 _REPRICE = 200  # steps between two looks at what a bit costs
 _RECORD = 20  # steps between two looks at the bound
 _TIE = 1e-6  # margins that are this small beside the largest logit are no margins
@@ -38,33 +39,39 @@ class Flips:
         self.classes = classes
         self.samples = len(labels)
         self._all = np.arange(self.samples)
+        self._reach = 2 * float(np.abs(features).max(initial=0.0))  # the most that one move changes a logit by
 
     def logits(self, signs: NDArray[np.int8]) -> NDArray[np.float32]:
-        product: NDArray[np.float32] = self.columns.T @ signs.T.astype(np.float32)
+        """One row for each class: a row is contiguous, and all that is done here goes row by row."""
+        product: NDArray[np.float32] = signs.astype(np.float32) @ self.columns
         return product
 
     def errors(self, logits: NDArray[np.float32]) -> int:
-        return self.samples - int(np.count_nonzero(self._margins(logits) > self._tie(logits)))
+        rivals, own = self._rivals(logits)
+        return self.samples - int(np.count_nonzero(own - rivals.max(axis=0) > self._tie(logits)))
 
     def allowed_moves(self, logits: NDArray[np.float32], row: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """For every sample the open interval in which a change of this row's logit leaves it classified rightly."""
         tie = self._tie(logits)
+        rivals, own = self._rivals(logits)
+        rivals[row] = -np.inf
+        rival = rivals.max(axis=0)  # the highest of the classes that are neither the sample's own nor this row's
         mine = self.labels == row
-        rivals = logits.copy()
-        rivals[:, row] = -np.inf
-        highest_other = rivals.max(axis=1)
-        own = logits[self._all, self.labels]
-        rivals[self._all, self.labels] = -np.inf
-        highest_third = rivals.max(axis=1)
-        low = np.where(mine, highest_other - logits[:, row] + tie, -np.inf)
-        high = np.where(mine, np.inf, np.where(own > highest_third + tie, own - logits[:, row] - tie, -np.inf))
+        low = np.where(mine, rival - logits[row] + tie, -np.inf)
+        high = np.where(mine, np.inf, np.where(own > rival + tie, own - logits[row] - tie, -np.inf))
         return low.astype(np.float32), high.astype(np.float32)
 
-    def _margins(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    def undecided(self, low: NDArray[np.float32], high: NDArray[np.float32]) -> tuple[NDArray[np.int64], int]:
+        """The samples that some single move can make right or wrong, and how many of the others are right."""
+        surely_right = (low < -self._reach) & (high > self._reach)
+        surely_wrong = (low >= self._reach) | (high <= -self._reach)
+        return np.flatnonzero(~(surely_right | surely_wrong)), int(np.count_nonzero(surely_right))
+
+    def _rivals(self, logits: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The logits with each sample's own class taken out, and the logits of that class."""
         rivals = logits.copy()
-        rivals[self._all, self.labels] = -np.inf
-        margins: NDArray[np.float32] = logits[self._all, self.labels] - rivals.max(axis=1)
-        return margins
+        rivals[self.labels, self._all] = -np.inf
+        return rivals, logits[self.labels, self._all]
 
     @staticmethod
     def _tie(logits: NDArray[np.float32]) -> float:
@@ -79,12 +86,13 @@ def anneal(
     bit_price: float,
     random: np.random.Generator,
     progress: Progress | None,
+    hot: float = HOT,
 ) -> Found:
-    """Simulated annealing from the given signs; see TernarySearch."""
+    """Simulated annealing from the given signs; see TernarySearch. `hot` is the first temperature, in errors."""
     signs = start.copy()
     logits = flips.logits(signs)
     best = Found(start, _score(flips.errors(logits), flips.samples, bit_price * sign_bits(signs)))
-    width = max(1, min(len(flips.columns), _ENTRIES // flips.samples))
+    width = max(1, min(len(flips.columns), _UNDECIDED * _ENTRIES // flips.samples))
     price = 0.0
     for step in range(steps):
         if step % _REPRICE == 0:
@@ -95,12 +103,12 @@ def anneal(
         if width < len(picked):
             picked = np.sort(random.choice(len(picked), size=width, replace=False))
         costs = _move_costs(flips, signs, logits, row, picked, price)
-        temperature = flips.samples * _HOT * (_COLD / _HOT) ** (step / steps)
+        temperature = hot * (COLD / hot) ** (step / steps)
         weights = np.exp((costs.min() - costs) / temperature).ravel()
         state, place = divmod(int(random.choice(len(weights), p=weights / weights.sum())), len(picked))
         column, change = picked[place], int(_STATES[state]) - int(signs[row, picked[place]])
         if change:
-            logits[:, row] += change * flips.columns[column]
+            logits[row] += change * flips.columns[column]
             signs[row, column] = _STATES[state]
         if step % _RECORD == _RECORD - 1 or step == steps - 1:
             score = _score(flips.errors(logits), flips.samples, bit_price * sign_bits(signs))
@@ -121,12 +129,17 @@ def _move_costs(
 ) -> NDArray[np.float64]:
     """Errors plus priced bits after each possible change: one row for each new state, one column for each place."""
     low, high = flips.allowed_moves(logits, row)
-    features = flips.columns[picked]
+    active, settled = flips.undecided(low, high)
+    low, high = low[active], high[active]
+    unmoved = settled + int(np.count_nonzero((low < 0) & (high > 0)))
+    features = flips.columns[picked[:, None], active]
     current = signs[row, picked]
     costs = np.empty((len(_STATES), len(picked)))
     for index, state in enumerate(_STATES):
-        change = (state - current).astype(np.float32)[:, None] * features
-        right = np.count_nonzero((change > low) & (change < high), axis=1)
+        right = np.full(len(picked), unmoved)
+        moved = np.flatnonzero(current != state)
+        change = (state - current[moved]).astype(np.float32)[:, None] * features[moved]
+        right[moved] = settled + np.count_nonzero((change > low) & (change < high), axis=1)
         costs[index] = flips.samples - right + price * _bits_after(signs, current, int(state))
     return costs
 
@@ -172,3 +185,9 @@ def errors_per_bit(errors: int, samples: int, bits: float) -> float:
 
 def _score(errors: int, samples: int, bits: float) -> float:
     return risk_bound(errors=errors, samples=samples, code_bits=max(0, math.ceil(bits)), delta=_DELTA)
+
+
+def score_signs(flips: Flips, signs: NDArray[np.int8]) -> tuple[int, float, float]:
+    """Errors, ideal bits, and the bound they give without a header."""
+    errors, bits = flips.errors(flips.logits(signs)), sign_bits(signs)
+    return errors, bits, _score(errors, flips.samples, bits)

@@ -9,9 +9,10 @@ from typing import Any
 from netpact.errors import PactError, one_of
 from netpact.methods.method import Method
 from netpact.methods.quantize import Quantize
+from netpact.methods.rate_aware import RateAware
 from netpact.methods.ternary_search import TernarySearch
 
-METHODS: dict[str, type[Any]] = {method.name: method for method in (Quantize, TernarySearch)}
+METHODS: dict[str, type[Any]] = {method.name: method for method in (Quantize, TernarySearch, RateAware)}
 
 _WORDS = {"true": True, "false": False, "yes": True, "no": False}
 

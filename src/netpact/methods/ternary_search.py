@@ -16,9 +16,10 @@ from netpact.errors import PactError
 from netpact.format import Compressed
 from netpact.format.loading import load_module
 from netpact.forms import CodedTensor, Ternary
-from netpact.methods.fitting import ternary_symbols, zero_tensor
+from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips, anneal
 from netpact.methods.quantize import Quantize
+from netpact.methods.sign_training import train_signs
 from netpact.network import Network
 from netpact.progress import Progress
 from netpact.seed import Seed
@@ -26,17 +27,17 @@ from netpact.seed import Seed
 if TYPE_CHECKING:
     from netpact.datasets import Samples
 
-_START_DENSITIES = (0.15, 0.25, 0.08)  # the restarts begin at different sparsities
+_START_RATES = (5.0, 7.0, 3.5)  # nats of cross-entropy a nat of message is worth at the start, by restart
 
 
 @dataclass(frozen=True)
 class TernarySearch:
     """Replace the last linear layer by a sparse matrix of signs without bias, searched for on the training samples.
 
-    The search starts from the signs of the trained layer's largest weights. Every step looks at many single changes of
-    one row (-1, 0 or 1 in one place), counts the errors each would leave and the bits it would cost, and takes one at
-    random, better ones far more likely, ever more greedily. What is lowered is the certified bound itself, so errors
-    and bits are traded at the price that the bound puts on them.
+    The search starts from signs that were trained by gradient under a price for bits. Every step looks at many single
+    changes of one row (-1, 0 or 1 in one place), counts the errors each would leave and the bits it would cost, and
+    takes one at random, better ones far more likely, ever more greedily. What is lowered is the certified bound itself,
+    so errors and bits are traded at the price that the bound puts on them.
 
     steps      changes tried in each restart
     restarts   independent searches; the one with the lowest bound is kept
@@ -78,20 +79,23 @@ class TernarySearch:
         flips = Flips(features, labels, classes=head.shape[0])
         trained = network.module.get_submodule(head.name).get_parameter("weight").detach().numpy().astype(np.float64)
         signs = _search(flips, trained, self, progress)
-        tensors = dict(body.tensors)
-        form = Ternary(ShortFloat(exponent=0, mantissa=0))
-        tensors[f"{head.name}.weight"] = CodedTensor(form, signs.ravel().astype(np.int64), head.shape)
-        bias = f"{head.name}.bias"
-        if bias in tensors:
-            tensors[bias] = zero_tensor(tensors[bias].shape)
-        return Compressed(network.architecture, tensors)
+        return replace_head(body, head.name, signs)
+
+
+def replace_head(body: Compressed, name: str, signs: NDArray[np.int8]) -> Compressed:
+    """The same network with the named linear layer coded as signs, without bias."""
+    tensors = dict(body.tensors)
+    form = Ternary(ShortFloat(exponent=0, mantissa=0))
+    tensors[f"{name}.weight"] = CodedTensor(form, signs.ravel().astype(np.int64), signs.shape)
+    bias = f"{name}.bias"
+    if bias in tensors:
+        tensors[bias] = zero_tensor(tensors[bias].shape)
+    return Compressed(body.architecture, tensors)
 
 
 def _search(
     flips: Flips, trained: NDArray[np.float64], options: TernarySearch, progress: Progress | None
 ) -> NDArray[np.int8]:
-    # Adding one vector to every row changes no prediction; without the mean row the large entries are the telling ones.
-    centred = trained - trained.mean(axis=0)
     total = options.steps * options.restarts
     results = []
     for restart in range(options.restarts):
@@ -100,9 +104,10 @@ def _search(
             if progress is not None:
                 progress(before + done, total)
 
-        density = _START_DENSITIES[restart % len(_START_DENSITIES)]
-        start = ternary_symbols(centred, density=density).reshape(centred.shape).astype(np.int8)
-        random = Seed(options.seed).child("ternary-search", restart).numpy()
+        seed = Seed(options.seed).child("ternary-search", restart)
+        rate = options.bit_price * _START_RATES[restart % len(_START_RATES)]
+        start = train_signs(flips.columns.T, flips.labels, trained, rate=rate, seed=seed.child("start"))
+        random = seed.numpy()
         found = anneal(flips, start, steps=options.steps, bit_price=options.bit_price, random=random, progress=report)
         results.append(found)
     return min(results, key=lambda found: found.score).signs

@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from netpact.errors import PactError
+from netpact.layers import OrientedEdges
 from netpact.models.architecture import Architecture, parameter_count
-from netpact.models.plan import AveragePool, Conv, Flatten, Layer, Linear, MaxPool, Relu
+from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Relu
 from netpact.seed import Seed
 
 MAX_PARAMETERS = 100_000_000
@@ -41,7 +42,7 @@ def build(
 def _layer(layer: Layer) -> nn.Module:
     """On the meta device, so that torch's own initialisation takes nothing from the global random stream."""
     if isinstance(layer, Linear):
-        return nn.Linear(layer.inputs, layer.outputs, device="meta", dtype=torch.float32)
+        return nn.Linear(layer.inputs, layer.outputs, bias=layer.bias, device="meta", dtype=torch.float32)
     if isinstance(layer, Conv):
         return nn.Conv2d(
             layer.inputs,
@@ -57,6 +58,14 @@ def _layer(layer: Layer) -> nn.Module:
         return nn.MaxPool2d(2)
     if isinstance(layer, Relu):
         return nn.ReLU()
+    if isinstance(layer, Edges):
+        return OrientedEdges(
+            orientations=layer.orientations,
+            inhibition=layer.inhibition,
+            cell=layer.cell,
+            stride=layer.stride,
+            straighten=layer.straighten,
+        )
     if isinstance(layer, Flatten):
         return nn.Flatten()
     raise PactError(f"{type(layer).__name__} has no torch module", where="plan")

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netpact.errors import PactError
-from netpact.models.plan import AveragePool, Conv, Flatten, Layer, Linear, MaxPool, Plan, Relu
+from netpact.layers.oriented import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_SIDE, count_features
+from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Plan, Relu
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
 MAX_SIZES = 64
@@ -69,6 +70,52 @@ def _plan_conv(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: in
     return tuple(layers)
 
 
+def _plan_convnet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    """sizes: the side of the averaging windows, the side of the kernels, then the channel counts."""
+    channels, height, width = _image(input_shape, family="convnet")
+    window, kernel = sizes[:2]
+    if min(height, width) // window < 2:
+        raise PactError(
+            f"averages over {window} x {window} pixels leave less than 2 x 2 of {height} x {width}",
+            where="sizes[0]",
+            hint="the first size of convnet is the side of the averaging windows; 1 leaves the image as it is",
+        )
+    if kernel % 2 == 0:
+        raise PactError(f"the second size of convnet, the side of the kernels, is odd; got {kernel}", where="sizes[1]")
+    height, width = height // window, width // window
+    layers: list[tuple[str, Layer]] = [("average", AveragePool(window, window))] if window > 1 else []
+    for number, size in enumerate(sizes[2:], start=1):
+        padded = Conv(channels, size, kernel=kernel, padding=kernel // 2)
+        layers += [(f"conv{number}", padded), (f"conv{number}_relu", Relu())]
+        if min(height, width) >= 4:
+            layers.append((f"conv{number}_pool", MaxPool()))
+            height, width = height // 2, width // 2
+        channels = size
+    return (*layers, ("flatten", Flatten()), ("fc1", Linear(channels * height * width, classes)))
+
+
+def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    """A linear head without bias on fixed edge features; scaling the features changes no prediction."""
+    channels, height, width = _image(input_shape, family="oriented")
+    orientations, inhibition, cell, stride, straighten = sizes
+    for name, value, allowed in (
+        ("orientations", orientations, range(2, MAX_ORIENTATIONS + 1)),
+        ("inhibition", inhibition, range(1, MAX_INHIBITION // orientations + 1)),
+        ("cell", cell, range(1, min(height, width, MAX_CELL) + 1)),
+        ("stride", stride, range(1, cell + 1)),
+        ("straighten (1 no, 2 yes)", straighten, range(1, 3)),
+        ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
+    ):
+        if value not in allowed:
+            raise PactError(f"{name} must lie in {allowed.start}..{allowed.stop - 1}, got {value}", where="oriented")
+    edges = Edges(orientations, inhibition, cell, stride, straighten == 2)
+    maps, rows, columns = count_features(
+        channels=channels, height=height, width=width, orientations=orientations, cell=cell, stride=stride
+    )
+    head = Linear(maps * rows * columns, classes, bias=False)
+    return (("edges", edges), ("flatten", Flatten()), ("fc1", head))
+
+
 def _dense(widths: tuple[int, ...]) -> Plan:
     """Linear layers between neighbouring widths, a ReLU after each but the last."""
     layers: list[tuple[str, Layer]] = []
@@ -94,6 +141,24 @@ _ENTRIES = (
     Family(2, "mlp", "sizes are the hidden widths", (64, 32), 1, MAX_SIZES, _plan_mlp),
     Family(3, "lenet5", "takes no sizes", (), 0, 0, _plan_lenet5),
     Family(4, "conv", "sizes are the channel counts", (16, 32), 1, MAX_SIZES, _plan_conv),
+    Family(
+        5,
+        "oriented",
+        "sizes are orientations, inhibition in sixteenths, side of a cell, stride, straighten (1 no, 2 yes)",
+        (8, 5, 8, 4, 1),
+        5,
+        5,
+        _plan_oriented,
+    ),
+    Family(
+        7,
+        "convnet",
+        "sizes are the side of the averaging windows, the side of the kernels and the channel counts",
+        (2, 5, 6, 12),
+        3,
+        MAX_SIZES,
+        _plan_convnet,
+    ),
 )
 
 FAMILIES: dict[int, Family] = {family.id: family for family in _ENTRIES}

@@ -27,7 +27,7 @@ class MaxPool:
 
 @dataclass(frozen=True)
 class AveragePool:
-    """One window over the whole image that is left."""
+    """Windows side by side, often one over the whole image that is left; what fills no window is dropped."""
 
     height: int
     width: int
@@ -40,9 +40,11 @@ class AveragePool:
 class Linear:
     inputs: int
     outputs: int
+    bias: bool = True
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"weight": (self.outputs, self.inputs), "bias": (self.outputs,)}
+        weight = {"weight": (self.outputs, self.inputs)}
+        return weight | {"bias": (self.outputs,)} if self.bias else dict(weight)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,21 @@ class Conv:
         return {"weight": (self.outputs, self.inputs, self.kernel, self.kernel), "bias": (self.outputs,)}
 
 
-Layer = Flatten | Relu | MaxPool | AveragePool | Linear | Conv
+@dataclass(frozen=True)
+class Edges:
+    """The fixed stem of netpact.layers."""
+
+    orientations: int
+    inhibition: int
+    cell: int
+    stride: int
+    straighten: bool
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {}
+
+
+Layer = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | Edges
 
 # Layers in execution order, each with the name its parameters have in a weight file.
 Plan = tuple[tuple[str, Layer], ...]

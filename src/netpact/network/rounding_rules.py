@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from netpact.errors import PactError
+from netpact.layers import orient
 from netpact.network.rounding import Rounding, Spread, make_spread, spread_of, value_of
 
 _ELEMENTARY_ULPS = 8  # libraries compute exp and its relatives to a few units in the last place
@@ -37,7 +38,8 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             value, spread = _RULES[name](rounding, *args, **{k: v for k, v in kwargs.items() if k != "inplace"})
         except _NoRuleError as reason:
             return _refuse(f"{name} {reason}", func, plain_args, plain_kwargs, rounding)
-        spread = spread + rounding.smallest  # for products that underflow
+        if name not in _EXACT_SUMS:
+            spread = spread + rounding.smallest  # for products that underflow
         if name == "relu_" or (name in _EXACT and kwargs.get("inplace")):
             # Whoever holds the tensor sees the change. A view's spread stays what it was: max(x, 0) cannot widen it.
             # Other changes in place make a new tensor; where an old holder is used, comparing with a plain run tells.
@@ -101,12 +103,24 @@ def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 def _linear(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """spread = |W| (s + gamma (|x| + s)) + gamma |b|, n + 1 terms: the products and the bias."""
-    gamma = r.gamma(weight.shape[1] + 1)
     value, spread = value_of(x), spread_of(x)
+    if _sums_exactly(r, value, spread, weight, bias):
+        product = functional.linear(value, weight, bias)
+        return product, torch.zeros_like(product)
+    gamma = r.gamma(weight.shape[1] + 1)
     reach = spread + gamma * (value.abs() + spread)
     bias_reach = None if bias is None else gamma * bias.abs()
     spread = functional.linear(reach, weight.abs(), bias_reach) + r.underflow(weight.shape[1])
     return functional.linear(value, weight, bias), spread
+
+
+def _sums_exactly(r: Rounding, value: Tensor, spread: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Whole numbers times whole numbers: below 1/u, 2^24 in float32, every partial sum in every order is exact."""
+    tensors = [weight, value] if bias is None else [weight, bias, value]
+    if bool((spread != 0).any()) or not all(torch.equal(tensor, torch.round(tensor)) for tensor in tensors):
+        return False
+    sums = functional.linear(value.abs(), weight.abs(), None if bias is None else bias.abs())
+    return bool((sums * r.unit <= 1).all())
 
 
 def _conv2d(
@@ -212,6 +226,14 @@ def _batch_norm(
     return normed, scale.view(axes) * spread + r.gamma(10) * reach + tiny
 
 
+def _orient(r: Rounding, x: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
+    """Whole numbers in, whole numbers out, the same on every machine; but only for the sample itself as its input."""
+    if bool((spread_of(x) != 0).any()):
+        raise _NoRuleError("of anything but the input")
+    features = orient(value_of(x), **options)
+    return features, torch.zeros_like(features)
+
+
 def _as_tensor(a: Any, other: Any) -> Tensor:
     if isinstance(a, Tensor):
         return a
@@ -257,6 +279,9 @@ _UNFIT: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], bool]] = {
 _EXACT = {"relu", "relu_", "relu6", "hardtanh"}  # computed without rounding, and never widening a spread
 _OF_TWO = {"add", "add_", "__add__", "__radd__", "__iadd__"}  # may join two tensors that depend on the input
 
+# Rules that know when there is no rounding at all; the others always allow for underflow.
+_EXACT_SUMS = {"linear", "orient"}
+
 _RULES: dict[str, Rule] = {
     "linear": _linear,
     "conv2d": _conv2d,
@@ -276,4 +301,5 @@ _RULES: dict[str, Rule] = {
     "tanh": _elementary(torch.tanh),
     "sigmoid": _elementary(torch.sigmoid),
     "batch_norm": _batch_norm,
+    "orient": _orient,
 }

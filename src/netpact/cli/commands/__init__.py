@@ -5,7 +5,8 @@ from netpact.cli.commands.compress import compress
 from netpact.cli.commands.data import data
 from netpact.cli.commands.demo import demo
 from netpact.cli.commands.info import info
+from netpact.cli.commands.search import search
 from netpact.cli.commands.train import train
 from netpact.cli.commands.verify import verify
 
-__all__ = ["certify", "compress", "data", "demo", "info", "train", "verify"]
+__all__ = ["certify", "compress", "data", "demo", "info", "search", "train", "verify"]

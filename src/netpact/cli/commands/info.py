@@ -34,6 +34,7 @@ def info(file: PactFile, model: OwnModel = "", json: Json = False) -> None:
                 "message_sha256": pact.message_sha256,
                 "ledger": [{"field": field, "bits": bits} for field, bits in ledger],
                 "certificate": stated,
+                "original": None if pact.original is None else pact.original.to_json(),
             }
         )
         return
@@ -51,3 +52,5 @@ def info(file: PactFile, model: OwnModel = "", json: Json = False) -> None:
         people.print("no certificate")
         return
     people.print(f"stated, not checked here: {pact.certificate.sentence()}", soft_wrap=True)
+    if pact.original is not None:
+        people.print(f"stated, not checked here: {pact.original.sentence()}", soft_wrap=True)

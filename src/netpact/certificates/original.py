@@ -1,0 +1,127 @@
+"""The statement about the network before compression: the compressed one's bound, and how often the two disagree."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from netpact.certificates import original_wording as wording
+from netpact.certificates.certificate import ARITHMETICS, Certificate
+from netpact.certificates.inputs import MAX_SAMPLES, failure_probability, real_number, text, whole_number
+from netpact.certificates.json_form import original_from_json, original_to_json
+from netpact.errors import PactError, one_of
+
+
+def add_bounds(*, compressed_bound: float, disagreement_bound: float) -> float:
+    """A bound on the original network's risk from one on the compressed network's and one on their disagreement.
+
+        risk(f) <= risk(g) + P[f and g disagree]
+
+    Where both networks surely predict one class, f errs only if g does. The sum is capped at 1 and rounded outward.
+    """
+    total = compressed_bound + disagreement_bound
+    return min(1.0, math.nextafter(total, math.inf))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OriginalCertificate:
+    """A proven bound on the risk of the network that was compressed. delta is spent in two halves, one on each part.
+
+    compressed       the certificate of the network in the file, exact form, with delta / 2
+    disagreements    the unlabelled samples on which the two networks are not proven to predict the same class
+    original_sha256  over the original network's parameters and buffers: the network that the statement is about
+    """
+
+    bound: float
+    delta: float
+    compressed: Certificate
+    disagreements: int
+    disagreement_bound: float
+    unlabelled_samples: int
+    unlabelled_duplicates: int
+    unlabelled_name: str
+    unlabelled_fingerprint: str
+    original_name: str
+    original_sha256: str
+    original_arithmetic: str
+
+    def __post_init__(self) -> None:
+        for name, value in self._checked_numbers().items():
+            object.__setattr__(self, name, value)
+        for name in ("unlabelled_name", "unlabelled_fingerprint", "original_name"):
+            text(getattr(self, name), name=name)
+        if not isinstance(self.original_sha256, str) or not re.fullmatch("[0-9a-f]{64}", self.original_sha256):
+            raise PactError(f"64 hexadecimal digits are needed, got {self.original_sha256!r}", where="original_sha256")
+        if not isinstance(self.original_arithmetic, str) or self.original_arithmetic not in ARITHMETICS:
+            raise one_of(self.original_arithmetic, ARITHMETICS, option="original_arithmetic")
+        self._check_agreement()
+
+    def _checked_numbers(self) -> dict[str, object]:
+        if not isinstance(self.compressed, Certificate):
+            raise PactError(f"a certificate is needed, got {type(self.compressed).__name__}", where="compressed")
+        samples = whole_number(self.unlabelled_samples, name="unlabelled_samples", lowest=1, highest=MAX_SAMPLES)
+        disagreements = whole_number(self.disagreements, name="disagreements", lowest=0, highest=samples)
+        rate = real_number(self.disagreement_bound, name="disagreement_bound")
+        if not disagreements / samples <= rate <= 1.0:
+            raise PactError(
+                f"from the share of disagreements {disagreements / samples!r} to 1 is allowed, got {rate!r}",
+                where="disagreement_bound",
+            )
+        return {
+            "bound": real_number(self.bound, name="bound"),
+            "delta": failure_probability(self.delta),
+            "disagreements": disagreements,
+            "disagreement_bound": rate,
+            "unlabelled_samples": samples,
+            "unlabelled_duplicates": whole_number(
+                self.unlabelled_duplicates, name="unlabelled_duplicates", lowest=0, highest=samples - 1
+            ),
+        }
+
+    def _check_agreement(self) -> None:
+        if self.compressed.form != "exact" or self.compressed.delta != self.delta / 2:
+            raise PactError(
+                f"the compressed network's part must be exact with delta = {self.delta / 2!r}, "
+                f"got {self.compressed.form} with {self.compressed.delta!r}",
+                where="compressed",
+            )
+        # In rational numbers: the float sum of the two may round down.
+        least = min(Fraction(1), Fraction(self.compressed.bound) + Fraction(self.disagreement_bound))
+        if not least <= Fraction(self.bound) <= 1:
+            raise PactError(
+                f"from the sum of its two parts {float(least)!r} to 1 is allowed, got {self.bound!r}", where="bound"
+            )
+
+    @property
+    def kind(self) -> str:
+        return "certificate"
+
+    @property
+    def theorem(self) -> str:
+        return wording.theorem(self)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The premises of the theorem."""
+        return wording.assumptions(self)
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """What rests on the word of whoever made the certificate: the program cannot check it."""
+        return wording.declarations(self)
+
+    def sentence(self) -> str:
+        """The whole statement in one plain sentence."""
+        return wording.sentence(self)
+
+    def to_json(self) -> dict[str, object]:
+        """All fields and the words about them, ready for json.dumps."""
+        return original_to_json(self)
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, object] | str) -> OriginalCertificate:
+        """The certificate that to_json wrote; anything unknown, missing, ill-typed or contradictory is refused."""
+        return original_from_json(cls, Certificate, source)

@@ -1,0 +1,52 @@
+"""What a certificate about the original network says in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netpact.certificates.wording import condition, confidence_percent, percent_up
+
+if TYPE_CHECKING:
+    from netpact.certificates.original import OriginalCertificate
+
+_DIGITS_SHOWN = 12  # of the sha256, in a sentence for people
+
+
+def theorem(certificate: OriginalCertificate) -> str:
+    return (
+        "risk(original) <= risk(compressed) + P[the two disagree]: the first by the compressed network's certificate, "
+        "the second by binomial tail inversion on fresh unlabelled samples (Langford 2005), each with delta / 2."
+    )
+
+
+def assumptions(certificate: OriginalCertificate) -> tuple[str, ...]:
+    """The premises of both parts, one sentence each."""
+    return (
+        *certificate.compressed.assumptions,
+        f"The {certificate.unlabelled_samples:,} unlabelled samples were drawn independently from the distribution of "
+        "the training inputs, and independently of the training samples and of both networks.",
+        f"Arithmetic: the original network is evaluated with sums and products in {certificate.original_arithmetic}, "
+        "in any order; no TF32, no bf16, no Winograd convolution.",
+    )
+
+
+def declarations(certificate: OriginalCertificate) -> tuple[str, ...]:
+    """What whoever made the certificate declares, and the program cannot check."""
+    return (
+        *certificate.compressed.declarations,
+        f"The samples of {certificate.unlabelled_name} were used neither in training nor in any choice about either "
+        "network. (Checked: none is an exact copy of a training sample, or of a test sample where the data have "
+        "any. Not checked: near copies, and other data that training may have used.)",
+        f"The original network {certificate.original_name} holds nothing but its parameters and buffers.",
+    )
+
+
+def sentence(certificate: OriginalCertificate) -> str:
+    """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
+    return (
+        f"{condition(certificate.compressed)} probability at least {confidence_percent(certificate.delta)} % over the "
+        f"draw of the {certificate.compressed.samples:,} training samples and the "
+        f"{certificate.unlabelled_samples:,} unlabelled ones, the original network {certificate.original_name} "
+        f"(sha256 {certificate.original_sha256[:_DIGITS_SHOWN]}...) errs on at most "
+        f"{percent_up(certificate.bound)} % of new samples from the same distribution."
+    )

@@ -1,0 +1,41 @@
+"""The form of a tensor that is told as its difference from a base network's tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from netpact.coding import Coder, Contexts, ShortFloat, code_integers, code_short_float
+from netpact.forms.form import Form, Symbols, Weights, entry_count
+from netpact.forms.grids import expect
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class Relative:
+    """weight = base + step * symbol, symbols whole numbers of either sign.
+
+    The base is no part of the message: whoever decodes supplies it. `weights` gives the difference alone; the tensor of
+    the base is added where a module is filled.
+    """
+
+    step: ShortFloat
+    tag: ClassVar[int] = 8
+    name: ClassVar[str] = "relative"
+
+    @classmethod
+    def code(cls, coder: Coder, form: Form | None) -> Self:
+        return cls(code_short_float(coder, None if form is None else expect(form, cls).step))
+
+    def symbol_count(self, shape: tuple[int, ...]) -> int:
+        return entry_count(shape)
+
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
+        return code_integers(coder, symbols, count, contexts)
+
+    def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+        return np.asarray(symbols.reshape(shape).astype(np.float64) * self.step.value)

@@ -1,0 +1,109 @@
+"""RateAware: train a network further with the length of its own message as part of the loss."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from netpact.errors import PactError
+from netpact.format import Compressed
+from netpact.forms import CodedTensor
+from netpact.methods.quantize import code_buffer
+from netpact.methods.rate_sweep import sweep
+from netpact.methods.rate_symbols import SoftSymbols
+from netpact.methods.rate_training import fine_tune
+from netpact.network import Network
+from netpact.progress import Progress
+from netpact.training.memory import gather
+
+if TYPE_CHECKING:
+    from netpact.datasets import Samples
+
+MOST_LEVELS = 127
+
+_ROUNDS = 4  # of the last sweep for each epoch; a round takes a third of an epoch's time
+_EXACT_BITS = 32  # of an entry that is kept exactly
+_PLAIN_LAYERS = ("linear", "conv2d")
+
+
+@dataclass(frozen=True)
+class RateAware:
+    """Fine-tune linear and conv layers as whole symbols under cross-entropy plus the length of the message.
+
+        loss = mean cross-entropy + rate * message bits * ln 2 / number of samples
+
+    Every weight is a whole symbol between -levels and levels times a step that its tensor learns. What a symbol costs
+    is read off the coder's own decisions and the counts of the symbols at that moment, so weights move to where the
+    message gets shorter and the loss does not mind. Batch norm is kept as it is, exactly.
+
+    epochs         passes over the training samples; the price of bits grows to its full height over the first third
+    rate           the price of a bit: 1 sets a nat of the message equal to a nat of cross-entropy summed over samples
+    learning_rate  of Adam, in units of symbols; falls to 0 along a cosine
+    levels         the largest magnitude of a symbol; 1 trains a ternary network
+    seed           of the order of the samples
+    """
+
+    epochs: int = 20
+    rate: float = 3.0
+    learning_rate: float = 0.05
+    levels: int = 3
+    seed: int = 0
+    name: ClassVar[str] = "rate-aware"
+
+    def __post_init__(self) -> None:
+        for option, lowest, highest in (("epochs", 1, None), ("levels", 1, MOST_LEVELS), ("seed", 0, None)):
+            value = getattr(self, option)
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if not whole or value < lowest or (highest is not None and value > highest):
+                allowed = f"from {lowest} up" if highest is None else f"from {lowest} to {highest}"
+                raise PactError(f"a whole number {allowed} is needed, got {value!r}", where=option)
+        for option, least in (("rate", "0 or more"), ("learning_rate", "above 0")):
+            value = getattr(self, option)
+            real = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+            if not real or value < 0 or (value == 0 and option == "learning_rate"):
+                raise PactError(f"a finite number {least} is needed, got {value!r}", where=option)
+
+    def compress(
+        self, network: Network, samples: Samples | None = None, progress: Progress | None = None
+    ) -> Compressed:
+        if samples is None:
+            raise PactError("this method trains on the training samples and was given none", where=self.name)
+        coded: dict[str, CodedTensor] = train_symbols(network, samples, self, progress).code()
+        tensors = [*network.module.named_parameters(), *network.module.named_buffers()]
+        return Compressed(
+            network.architecture,
+            {name: coded[name] if name in coded else code_buffer(tensor) for name, tensor in tensors},
+        )
+
+
+def train_symbols(network: Network, samples: Samples, options: RateAware, progress: Progress | None) -> SoftSymbols:
+    """The symbols of all linear and conv layers after training and a last sweep; the network stays as it was."""
+    module = copy.deepcopy(network.module).requires_grad_(False)
+    layers = {layer.name for layer in network.layers if layer.kind in _PLAIN_LAYERS}
+    tensors = {name: tensor for name, tensor in module.named_parameters() if name.rpartition(".")[0] in layers}
+    if not tensors:
+        raise PactError("the network has no linear or conv layer to train", where=options.name)
+    everything = [*module.named_parameters(), *module.named_buffers()]
+    other_bits = sum(_EXACT_BITS * tensor.numel() for name, tensor in everything if name not in tensors)
+    symbols = SoftSymbols(tensors, levels=options.levels, other_bits=other_bits)
+    data = gather(samples)
+    rounds = _ROUNDS * options.epochs
+    total = options.epochs + rounds
+    fine_tune(module, symbols, data, options, lambda done, _: _tell(progress, done, total))
+    sweep(
+        module,
+        symbols,
+        data,
+        rate=options.rate,
+        rounds=rounds,
+        progress=lambda done, _: _tell(progress, options.epochs + done, total),
+    )
+    _tell(progress, total, total)
+    return symbols
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)

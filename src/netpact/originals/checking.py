@@ -1,0 +1,161 @@
+"""verify_original: check the statement about the original network from file, data, original and unlabelled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from netpact.certificates import OriginalCertificate, check_bound
+from netpact.certification import open_module
+from netpact.datasets import Data, Samples, as_data
+from netpact.errors import PactError
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.network import ToleranceRun
+from netpact.originals.disagreement import (
+    ORIGINAL_ARITHMETIC,
+    Bounds,
+    check_inputs_fit,
+    check_original,
+    hash_network,
+    logit_bounds,
+    name_network,
+)
+from netpact.originals.unlabelled import open_unlabelled, refuse_overlap
+from netpact.overlap import Inputs, summarise_inputs
+from netpact.progress import Progress
+from netpact.verification import Verdict, verify
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    OwnModel = nn.Module | Callable[[], nn.Module]
+
+_BATCH = 256
+# The sum of two bounds that may each be smaller than the second opinion by 1e-12, as check_bound allows.
+_TOLERANCE = 2e-12
+
+
+@dataclass(frozen=True)
+class OriginalVerdict:
+    """Agreed or refused, and why. disagreements and own_bound are the verifier's own; None where nothing was counted.
+
+    compressed is the verdict on the part that speaks about the network in the file.
+    """
+
+    agreed: bool
+    reasons: tuple[str, ...]
+    certificate: OriginalCertificate | None
+    compressed: Verdict | None
+    disagreements: int | None
+    own_bound: float | None
+
+    def __str__(self) -> str:
+        if self.agreed and self.certificate is not None:
+            return f"agreed: {self.certificate.sentence()}"
+        return "refused: " + "; ".join(self.reasons)
+
+    def to_json(self) -> dict[str, object]:
+        stated = {} if self.certificate is None else self.certificate.to_json()
+        return {
+            **stated,
+            "agreed": self.agreed,
+            "reasons": list(self.reasons),
+            "verified_disagreements": self.disagreements,
+            "verified_bound": self.own_bound,
+        }
+
+
+def verify_original(
+    pact: Pact,
+    original: nn.Module,
+    data: Data | object,
+    unlabelled: object,
+    *,
+    model: OwnModel | None = None,
+    base: Base | None = None,
+    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    progress: Progress | None = None,
+) -> OriginalVerdict:
+    """Recount both parts, recompute both bounds with the second implementation, compare their sum."""
+    certificate = pact.original
+    if certificate is None:
+        reason = "the file has no statement about the original network"
+        return OriginalVerdict(False, (reason,), None, None, None, None)
+    check_original(original)
+    source, fresh = as_data(data), open_unlabelled(unlabelled)
+    check_inputs_fit(fresh, source)
+    inputs = summarise_inputs(fresh)
+    reasons = _compare_statement(certificate, original, inputs, fresh, source)
+    if reasons:
+        return OriginalVerdict(False, tuple(reasons), certificate, None, None, None)
+    # The compressed network's part is a certificate like any other, and is checked as one.
+    part = verify(
+        pact.with_certificate(certificate.compressed), source, model=model, base=base, max_parameters=max_parameters
+    )
+    reasons += [f"compressed network: {reason}" for reason in part.reasons]
+    if part.own_bound is None:
+        return OriginalVerdict(False, tuple(reasons), certificate, part, None, None)
+    module = open_module(pact, source, model, base, max_parameters=max_parameters)
+    disagreements = _recount(module, pact.arithmetic, original, fresh, progress)
+    if disagreements > certificate.disagreements:
+        reasons.append(f"{disagreements:,} disagreements counted, the certificate says {certificate.disagreements:,}")
+    own_bound = _recompute(certificate, part.own_bound, reasons)
+    return OriginalVerdict(not reasons, tuple(reasons), certificate, part, disagreements, own_bound)
+
+
+def _compare_statement(
+    certificate: OriginalCertificate, original: nn.Module, inputs: Inputs, fresh: Samples, data: Data
+) -> list[str]:
+    """What can be compared without running a network."""
+    found: list[tuple[str, object, object]] = [
+        ("the original network's sha256", hash_network(original), certificate.original_sha256),
+        ("the original network's name", name_network(original), certificate.original_name),
+        ("the original network's arithmetic", ORIGINAL_ARITHMETIC, certificate.original_arithmetic),
+        ("the unlabelled data's fingerprint", inputs.fingerprint, certificate.unlabelled_fingerprint),
+        ("the number of unlabelled samples", inputs.count, certificate.unlabelled_samples),
+        ("the number of unlabelled duplicates", inputs.duplicates, certificate.unlabelled_duplicates),
+    ]
+    reasons = [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
+    try:
+        refuse_overlap(inputs, data, name=fresh.name)
+    except PactError as error:
+        # Here the data are those that the statement names: a false statement, not a slip of the verifier.
+        reasons.append(f"{error.where}: {error.what}")
+    return reasons
+
+
+def _recount(module: nn.Module, arithmetic: str, original: nn.Module, fresh: Samples, progress: Progress | None) -> int:
+    """Count anew, the other way round: a sample is agreed on if one class beats all others in both networks."""
+    first, second = ToleranceRun(module, arithmetic), ToleranceRun(original, ORIGINAL_ARITHMETIC)
+    agreed = 0
+    for one, other in logit_bounds(first, second, fresh, batch=_BATCH, progress=progress):
+        agreed += int((_wins(one) & _wins(other)).any(dim=1).sum())
+    return fresh.count - agreed
+
+
+def _wins(bounds: Bounds) -> torch.Tensor:
+    """For every sample and class: does this class beat each other one?"""
+    beaten = bounds.lower[:, :, None] > bounds.upper[:, None, :]
+    beaten.diagonal(dim1=1, dim2=2).fill_(True)
+    return beaten.all(dim=2)
+
+
+def _recompute(certificate: OriginalCertificate, compressed_bound: float, reasons: list[str]) -> float:
+    share = check_bound(
+        errors=certificate.disagreements,
+        samples=certificate.unlabelled_samples,
+        code_bits=0,
+        delta=certificate.delta / 2,
+        form="exact",
+        bound=certificate.disagreement_bound,
+    )
+    if not share.holds:
+        stated = certificate.disagreement_bound
+        reasons.append(f"the disagreement bound is {share.own_bound:.6f}, the certificate says {stated:.6f}")
+    own = min(1.0, compressed_bound + share.own_bound)
+    if certificate.bound < own - _TOLERANCE:
+        reasons.append(f"the sum of both bounds is {own:.6f}, the certificate says {certificate.bound:.6f}")
+    return own

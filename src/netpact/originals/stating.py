@@ -1,0 +1,82 @@
+"""certify_original: a bound on the risk of the network before compression, from fresh unlabelled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
+from netpact.certification import certify, open_module
+from netpact.datasets import Data, as_data
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.network import ToleranceRun
+from netpact.originals.disagreement import (
+    ORIGINAL_ARITHMETIC,
+    check_inputs_fit,
+    check_original,
+    count_disagreements,
+    hash_network,
+    name_network,
+)
+from netpact.originals.unlabelled import open_unlabelled, refuse_overlap
+from netpact.overlap import summarise_inputs
+from netpact.progress import Progress
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    OwnModel = nn.Module | Callable[[], nn.Module]
+
+
+def certify_original(
+    pact: Pact,
+    original: nn.Module,
+    data: Data | object,
+    unlabelled: object,
+    *,
+    delta: float = 0.05,
+    model: OwnModel | None = None,
+    base: Base | None = None,
+    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    progress: Progress | None = None,
+) -> OriginalCertificate:
+    """A bound on the risk of the original network, with probability 1 - delta over training and unlabelled samples.
+
+        risk(original) <= B(errors, m, bits, delta/2) + B(disagreements, n, 0 bits, delta/2)
+
+    The first term is the certificate of the network in the file; the second bounds how often the two networks disagree.
+    Both networks were fixed before the unlabelled samples were seen, so these cost no bits. Samples that also occur in
+    the training or test data are refused.
+
+    original    the trained network itself, float32
+    unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not looked at
+    model       for a file that holds a user's own module: the function that makes it, as for certify
+    """
+    risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
+    check_original(original)
+    source, fresh = as_data(data), open_unlabelled(unlabelled)
+    check_inputs_fit(fresh, source)
+    inputs = summarise_inputs(fresh)
+    refuse_overlap(inputs, source, name=fresh.name)
+    half = delta / 2  # a power of two: no rounding
+    compressed = certify(pact, source, delta=half, model=model, base=base, max_parameters=max_parameters).certificate
+    assert compressed is not None
+    module = open_module(pact, source, model, base, max_parameters=max_parameters)
+    counted = count_disagreements(
+        ToleranceRun(module, pact.arithmetic), ToleranceRun(original, ORIGINAL_ARITHMETIC), fresh, progress=progress
+    )
+    share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
+    return OriginalCertificate(
+        bound=add_bounds(compressed_bound=compressed.bound, disagreement_bound=share),
+        delta=delta,
+        compressed=compressed,
+        disagreements=counted.disagreements,
+        disagreement_bound=share,
+        unlabelled_samples=counted.samples,
+        unlabelled_duplicates=inputs.duplicates,
+        unlabelled_name=fresh.name,
+        unlabelled_fingerprint=inputs.fingerprint,
+        original_name=name_network(original),
+        original_sha256=hash_network(original),
+        original_arithmetic=ORIGINAL_ARITHMETIC,
+    )

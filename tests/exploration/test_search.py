@@ -1,0 +1,121 @@
+"""search: the ledger, resuming, repeating, the certified file, and no luck with random labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netpact
+from netpact.cli.app import run
+from netpact.cli.commands.search import parse_budget
+from netpact.errors import PactError
+from netpact.exploration import Trial, candidate_names, search
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """300 digits: enough to search on, quick to run."""
+    train = netpact.load_data("digits").train
+    x, y = (np.concatenate(parts)[:300] for parts in zip(*train.batches(), strict=True))
+    path = tmp_path_factory.mktemp("data") / "small.npz"
+    np.savez(path, x_train=x, y_train=y)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpact.exploration._ROUND_STEPS", 60)
+    monkeypatch.setattr("netpact.methods.sign_training._STEPS", 150)
+    monkeypatch.setattr("netpact.methods.sign_training._FREE_STEPS", 60)
+
+
+def explore(data: Path, out: Path, *, rounds: int = 2, seed: int = 0) -> tuple[netpact.Pact, list[Trial]]:
+    seen: list[Trial] = []
+    result = search(
+        str(data),
+        budget_seconds=1000,
+        rounds=rounds,
+        seed=seed,
+        out=out,
+        candidates=["oriented:8-5-4-2-1", "linear"],
+        progress=seen.append,
+    )
+    assert tuple(seen) == result.ledger
+    return result.pact, seen
+
+
+def test_ends_with_the_best_file_its_certificate_and_the_ledger(small: Path, tmp_path: Path) -> None:
+    pact, ledger = explore(small, tmp_path)
+    assert pact.certificate is not None
+    assert netpact.verify(netpact.Pact.read(tmp_path / "best.pact"), str(small)).agreed
+    record = json.loads((tmp_path / "ledger.json").read_text())
+    assert [trial["name"] for trial in record["ledger"]] == [trial.name for trial in ledger]
+    assert len(ledger) == 2 * 2 + 2 + 1, "two candidates at two rates, two finalists, one more round"
+    assert ledger[-1].score == min(trial.score for trial in ledger), "a round never loses what was found"
+    assert pact.certificate.errors == ledger[-1].errors
+    assert 0 <= 8 * len(pact.message) - ledger[-1].bits < 60, "the header and the rounding to bytes"
+
+
+def test_goes_on_and_repeats(small: Path, tmp_path: Path) -> None:
+    first, _ = explore(small, tmp_path / "a", rounds=1)
+    longer, ledger = explore(small, tmp_path / "a", rounds=3)
+    again, fresh = explore(small, tmp_path / "b", rounds=3)
+    assert longer.message == again.message, "interrupted or not, the same file"
+    assert [trial.score for trial in ledger] == [trial.score for trial in fresh]
+    assert ledger[0].seconds != fresh[0].seconds, "the first was not run again but found in the folder"
+    assert first.certificate is not None
+    assert longer.certificate is not None
+    assert longer.certificate.bound <= first.certificate.bound + 0.02
+
+
+def test_random_labels_give_no_bound_below_chance(small: Path, tmp_path: Path) -> None:
+    """True risk of any classifier is 0.9 here; a searched certificate below that would be a wrong one."""
+    content = np.load(small)
+    for seed in range(3):
+        labels = np.random.default_rng(seed).integers(0, 10, len(content["y_train"]))
+        np.savez(tmp_path / f"random{seed}.npz", x_train=content["x_train"], y_train=labels)
+        pact, _ = explore(tmp_path / f"random{seed}.npz", tmp_path / f"out{seed}", rounds=1, seed=seed)
+        assert pact.certificate is not None
+        assert pact.certificate.bound >= 0.9
+
+
+def test_candidates_fit_the_data() -> None:
+    digits = netpact.load_data("digits")
+    assert candidate_names(digits)[-1] == "linear"
+    for name in candidate_names(digits):
+        netpact.parse_model(name, input_shape=digits.input_shape, classes=10)
+    vectors = netpact.as_data((np.random.default_rng(0).random((6, 5)).astype(np.float32), np.arange(6) % 2))
+    assert candidate_names(vectors) == ["linear"]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
+def test_budgets_are_read(text: str, seconds: float) -> None:
+    assert parse_budget(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "10", "m", "-5m", "0s", "5 m", "1d"])
+def test_bad_budgets_are_refused(text: str) -> None:
+    with pytest.raises(PactError, match="no time to spend"):
+        parse_budget(text)
+
+
+def test_only_linear_heads_are_searched(small: Path, tmp_path: Path) -> None:
+    with pytest.raises(PactError, match="only layer with weights is a linear one"):
+        search(str(small), budget_seconds=1, out=tmp_path, candidates=["mlp"])
+    with pytest.raises(PactError, match="no candidates"):
+        search(str(small), budget_seconds=1, out=tmp_path, candidates=[])
+    with pytest.raises(PactError, match="budget must be positive"):
+        search(str(small), budget_seconds=0, out=tmp_path)
+
+
+def test_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["search", "--data", str(small), "--budget", "1s", "--candidate", "linear", "--out", str(tmp_path)]
+    assert run([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    record = json.loads(captured.out)
+    assert record["certificate"]["kind"] == "certificate"
+    assert record["rounds"] >= 1
+    assert "With probability at least 95 %" in captured.err
