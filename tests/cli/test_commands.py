@@ -230,11 +230,14 @@ def test_interrupt_during_training_is_130_and_leaves_no_half_written_file(tmp_pa
         stdout=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while not checkpoint.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    try:
+        deadline = time.monotonic() + 60
+        while not checkpoint.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()  # were the interrupt lost, the training would go on for ever
     assert process.returncode == 130, errors
     assert "interrupted" in errors
     assert "Traceback" not in errors
