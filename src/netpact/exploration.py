@@ -150,7 +150,8 @@ def search(
         done += 1
     pact = certify(seal(head.compressed(signs)), data, delta=delta)
     file = pact.write(folder / "best.pact")
-    command = f"netpact search --data {data.name} --seed {seed} --rounds {done} --out DIR"
+    only = "".join(f" --candidate {name}" for name in candidates or [])
+    command = f"netpact search --data {data.name} --seed {seed}{only} --rounds {done} --out DIR"
     minutes = (time.monotonic() - started) / 60
     result = SearchResult(pact, file, tuple(notebook.ledger), winner, done, minutes, command)
     write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())

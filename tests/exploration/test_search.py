@@ -118,4 +118,7 @@ def test_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     record = json.loads(captured.out)
     assert record["certificate"]["kind"] == "certificate"
     assert record["rounds"] >= 1
+    assert f"--candidate linear --rounds {record['rounds']}" in record["command"], (
+        "the command repeats this very search"
+    )
     assert "With probability at least 95 %" in captured.err

@@ -26,7 +26,8 @@ ModelName: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         show_default=False,
-        help="linear, mlp[:64-32], lenet5, conv[:8-16], or package.module:function for a module of your own.",
+        help="linear, mlp[:64-32], lenet5, conv[:8-16], convnet[:2-5-6-12], oriented[:8-5-8-4-1], or "
+        "package.module:function for a module of your own.",
     ),
 ]
 

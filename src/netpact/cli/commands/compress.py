@@ -13,7 +13,7 @@ def compress(
     model: ModelName,
     data: DataName,
     out: Annotated[Path, typer.Option(help="The .pact file to write.", show_default=False)],
-    method: Annotated[str, typer.Option(help="quantize or ternary-search")] = "quantize",
+    method: Annotated[str, typer.Option(help="quantize, rate-aware or ternary-search")] = "quantize",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the method; may be given several times."),
@@ -30,7 +30,7 @@ def compress(
     """Compress a trained network and seal it into a small file.
 
     quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary).
-    ternary-search: steps, restarts, bit_price, body_bits, seed.
+    rate-aware: epochs, rate, learning_rate, levels, seed. ternary-search: steps, restarts, bit_price, body_bits, seed.
 
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """
