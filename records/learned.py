@@ -1,4 +1,4 @@
-"""Make the record with learned features only: python records/learned.py OUT.pact (MNIST, about ten minutes on one core)."""
+"""Make the record with learned features only: python records/learned.py OUT.pact (MNIST, minutes on one core)."""
 
 import sys
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,15 +15,14 @@ def write_atomically(path: str | Path, content: bytes) -> Path:
     target = Path(path)
     if target.is_dir():
         raise PactError("this is a folder, a file name is needed", where=str(target))
-    temporary = None
+    # The name is known before the file is there: an interrupt at any moment finds it in the clean-up below.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        with os.fdopen(handle, "wb") as out:
+        with open(temporary, "xb") as out:
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except OSError as error:
         raise PactError(
@@ -32,9 +31,8 @@ def write_atomically(path: str | Path, content: bytes) -> Path:
             hint="choose a folder that exists or can be made, and that you may write to",
         ) from error
     finally:
-        if temporary is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
+        with suppress(OSError):
+            os.unlink(temporary)
     return target
 
 
@@ -43,9 +41,3 @@ def read_bytes(path: str | Path) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise PactError(f"cannot read the file: {error.strerror or error}", where=str(path)) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,45 @@
+"""Files appear whole or not at all, whenever the interrupt comes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from netpact.errors import PactError
+from netpact.files import write_atomically
+
+
+@pytest.mark.parametrize("moment", ["open", "os.fsync", "os.replace"])
+def test_an_interrupt_leaves_the_old_file_and_nothing_else(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = write_atomically(tmp_path / "file", b"old")
+    real_open = open
+
+    def interrupt(*arguments: object, **named: object) -> None:
+        if moment == "open":
+            real_open(*arguments, **named).close()  # type: ignore[call-overload]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"netpact.files.{moment}", interrupt, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(target, b"new")
+    monkeypatch.undo()
+    assert target.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_permissions_follow_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0o027)
+    try:
+        path = write_atomically(tmp_path / "deep" / "file", b"x")
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_folder_is_no_file_name(tmp_path: Path) -> None:
+    with pytest.raises(PactError, match="a file name is needed"):
+        write_atomically(tmp_path, b"x")
