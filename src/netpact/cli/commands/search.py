@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.live import Live
@@ -11,6 +11,9 @@ from rich.table import Table
 from netpact.cli.console import people, print_json
 from netpact.cli.options import DataName, Json, Threads, set_threads
 from netpact.errors import PactError
+
+if TYPE_CHECKING:
+    from netpact.exploration import Trial
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -34,7 +37,6 @@ def search(
 
     Example: netpact search --data digits --budget 2m --out digits-search
     """
-    from netpact.exploration import Trial
     from netpact.exploration import search as explore
 
     set_threads(threads)
@@ -73,7 +75,7 @@ def parse_budget(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
-def _table(trials: list, latest: int = 12) -> Table:  # type: ignore[type-arg]
+def _table(trials: list[Trial], latest: int = 12) -> Table:
     """The best so far and the latest trials; scores leave the header out, so the file's bound is a little higher."""
     best = min(trials, key=lambda trial: trial.score)
     table = Table("trial", "errors", "bits", "bound", title="best first, then the latest", title_justify="left")
