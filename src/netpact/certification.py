@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from netpact.certificates import Certificate, risk_bound
+from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
 from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Pact
 from netpact.models import OwnModule
 from netpact.network import count_errors
 from netpact.network.hidden_state import open_own_module
-from netpact.overlap import find_overlap, summarise_inputs
+from netpact.priors import Ground, find_ground, helper_module
 from netpact.progress import Progress
 from netpact.version import __version__
 
@@ -41,15 +41,17 @@ def certify(
 
     data   a data set by name, or anything that as_data takes; its test part, if any, is counted for comparison only
     model  for a user's own architecture: the module, or better the function that makes it
-    base   for a message that tells the difference from a base network: that network, as open_base gives it
+    base   for a message that tells the difference from a base network: that network, as open_base or train_helper
+           gives it. With a helper, errors are counted on the samples that it has not seen
     base_data  what the base was trained on, where it is at hand: copies of training samples in it are refused
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
     source = as_data(data)
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
-    told = base_fingerprint(base, base_data, source)
+    ground = find_ground(pact, source, base, base_data, max_parameters=max_parameters)
+    helper = None if base is None else _state_hold_out(pact, source, base, ground, delta=delta)
     arithmetic = pact.arithmetic
-    counted = count_errors(module, source.train, arithmetic=arithmetic, progress=progress)
+    counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress)
     tested = None if source.test is None else count_errors(module, source.test, arithmetic=arithmetic)
 
     def bound(which: str) -> float:
@@ -57,7 +59,7 @@ def certify(
             errors=counted.errors, samples=counted.samples, code_bits=pact.code_bits, delta=delta, form=which
         )
 
-    own = isinstance(pact.architecture, OwnModule)
+    transfer = base if ground.prior == "transfer" else None
     certificate = Certificate(
         bound=bound(form),
         form=form,
@@ -67,7 +69,7 @@ def certify(
         code_bits=pact.code_bits,
         message_bytes=len(pact.message),
         message_sha256=pact.message_sha256,
-        prior="conditional" if own else "data-free" if base is None else "transfer",
+        prior=ground.prior,
         arithmetic=arithmetic,
         data_name=source.name,
         data_fingerprint=source.train.fingerprint(),
@@ -80,34 +82,37 @@ def certify(
         hoeffding_bound=bound("hoeffding"),
         decoder_version=DECODER_VERSION,
         netpact_version=__version__,
-        module=_model_name(model) if own else "",
-        base_name="" if base is None else base.name,
-        base_sha256="" if base is None else base.sha256,
-        base_data_fingerprint=told,
+        module=_model_name(model) if ground.prior == "conditional" else "",
+        base_name="" if transfer is None else transfer.name,
+        base_sha256="" if transfer is None else transfer.sha256,
+        base_data_fingerprint=ground.base_data_fingerprint,
+        helper=helper,
     )
     return pact.with_certificate(certificate)
 
 
-def base_fingerprint(base: Base | None, base_data: Samples | None, data: Data) -> str:
-    """The fingerprint of what the base was trained on, or "". A base that has seen the sample is refused."""
-    if base is None:
-        if base_data is not None:
-            raise PactError("the data of a base network, but no base network", where="base_data")
-        return ""
-    told = base.data_fingerprint if base_data is None else base_data.fingerprint()
-    where = f"base {base.name}"
-    if base.data_fingerprint and told != base.data_fingerprint:
-        raise PactError(f"its file says {base.data_fingerprint}, the data given have {told}", where=where)
-    if told == data.train.fingerprint():
-        raise PactError("it was trained on the data of this certificate", where=where, hint="take other data for it")
-    overlap = None if base_data is None else find_overlap(summarise_inputs(data.train), base_data)
-    if overlap is not None:
+def _state_hold_out(pact: Pact, data: Data, base: Base, ground: Ground, *, delta: float) -> Helper | None:
+    """What is said about a helper network, with the bound that it has without any message; None for other bases."""
+    if ground.split is None:
+        return None
+    if base.recipe is None:
         raise PactError(
-            f"{overlap[0]:,} of the {data.train.count:,} training samples are among its training data",
-            where=f"{where}, sample {overlap[1]}",
-            hint="a base has to come from other data",
+            "the message tells a network relative to a helper, but this base has no recipe",
+            where=f"base {base.name}",
+            hint="take the helper that train_helper gave, or its file: the recipe goes into the certificate",
         )
-    return told
+    counted = count_errors(helper_module(base, base.recipe, data), ground.samples, arithmetic=pact.arithmetic)
+    return Helper(
+        name=base.name,
+        sha256=base.sha256,
+        recipe=write_recipe(base.recipe.to_json()),
+        percent=ground.split.percent,
+        counter=ground.split.counter,
+        samples=data.train.count - ground.samples.count,
+        errors=counted.errors,
+        near_ties=counted.near_ties,
+        bound=risk_bound(errors=counted.errors, samples=counted.samples, code_bits=0, delta=delta),
+    )
 
 
 def open_module(

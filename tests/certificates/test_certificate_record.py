@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netpact.certificates import Certificate, code_bits, risk_bound
+from netpact.certificates import Certificate, Helper, code_bits, risk_bound
 from netpact.errors import PactError
 
 
@@ -41,8 +41,21 @@ TESTED = {"test_errors": 12, "test_samples": 360, "test_fingerprint": "sha256:cd
 CONDITIONAL = {"prior": "conditional", "module": "my.Net"}
 BASE = {"base_name": "ground", "base_sha256": "ab" * 32, "base_data_fingerprint": "sha256:ef"}
 TRANSFER = {"prior": "transfer", **BASE}
+HELPER = Helper(
+    name="half",
+    sha256="cd" * 32,
+    recipe='{"model":"linear"}',
+    percent=50,
+    counter=3,
+    samples=718,
+    errors=40,
+    near_ties=1,
+    bound=0.9,
+)
+DEPENDENT = {"prior": "data-dependent", "helper": HELPER}
 EXAMPLES = [
     make(),
+    make(**DEPENDENT),
     make(**TESTED),
     make(**CONDITIONAL),
     make(**TRANSFER),
@@ -78,6 +91,59 @@ def test_a_conditional_certificate_never_sounds_unconditional() -> None:
     assert not any("module" in premise for premise in make().assumptions)
 
 
+def test_a_data_dependent_certificate_is_never_told_without_its_hold_out_bound() -> None:
+    better, worse = make(**DEPENDENT), make(prior="data-dependent", helper=replace(HELPER, bound=0.06))
+    assert (better.beats_hold_out, worse.beats_hold_out, make().beats_hold_out) == (True, False, None)
+    assert "hold-out" not in make().sentence()
+    for certificate, words in ((better, "90 %: this certificate beats it"), (worse, "6 %: this certificate does NOT")):
+        said = certificate.sentence()
+        assert said.startswith("If the helper network half was computed from 718 other samples alone, with probability")
+        assert "the 1,437 training samples that it has not seen" in said
+        assert words in said
+        assert "costs one bit" in said
+        assert any("without looking at the 1,437 certified samples" in text for text in certificate.declarations)
+        assert any("50 % of the training data, drawn by counter 3" in text for text in certificate.assumptions)
+        assert any("fixed before the data were looked at" in text for text in certificate.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"name": ""}, "helper, name"),
+        ({"sha256": "cd"}, "helper, sha256"),
+        ({"recipe": "{"}, "certificate"),
+        ({"recipe": '{"a": 1}'}, "helper, recipe"),
+        ({"recipe": '{"a":NaN}'}, "helper, recipe"),
+        ({"recipe": {"a": 1}}, "helper, recipe"),
+        ({"percent": 0}, "helper, percent"),
+        ({"percent": 100}, "helper, percent"),
+        ({"counter": -1}, "helper, counter"),
+        ({"samples": 0}, "helper, samples"),
+        ({"errors": 1438}, "helper, errors"),
+        ({"errors": True}, "helper, errors"),
+        ({"near_ties": 41}, "helper, near_ties"),
+        ({"bound": 0.02}, "helper, bound"),
+        ({"bound": 1.5}, "helper, bound"),
+        ({"bound": math.nan}, "helper, bound"),
+    ],
+)
+def test_bad_values_about_the_helper_are_refused_by_name(changes: dict[str, Any], where: str) -> None:
+    with pytest.raises(PactError) as caught:
+        make(prior="data-dependent", helper=replace(HELPER, **changes))
+    assert caught.value.where == where
+
+
+def test_a_helper_and_its_prior_go_together() -> None:
+    for changes in ({"helper": HELPER}, {"prior": "data-dependent"}, {"prior": "transfer", **BASE, "helper": HELPER}):
+        with pytest.raises(PactError) as caught:
+            make(**changes)
+        assert caught.value.where == "prior"
+    content = make(**DEPENDENT).to_json()
+    for damage in (3, {"name": "half"}, {**HELPER.to_json(), "recipe": "linear"}, {**HELPER.to_json(), "extra": 1}):
+        with pytest.raises(PactError, match="helper"):
+            Certificate.from_json(content | {"helper": damage})
+
+
 def test_theorem_and_premises_name_what_they_rest_on() -> None:
     certificate = make(decoder_version=7, arithmetic="float64")
     assert "Langford 2005" in certificate.theorem
@@ -102,8 +168,9 @@ def test_there_and_back_is_the_same_certificate(certificate: Certificate) -> Non
     assert Certificate.from_json(json.dumps(content)) == certificate
     assert Certificate.from_json(json.dumps(content)).to_json() == content
     held = {"kind", "train_error", "test_error", "theorem", "assumptions", "declarations"}
-    held |= {field.name for field in fields(certificate)} - {"data_name", "data_fingerprint", *BASE}
+    held |= {field.name for field in fields(certificate)} - {"data_name", "data_fingerprint", "helper", *BASE}
     assert ("base" in content) == (certificate.prior == "transfer")
+    assert ("helper" in content) == (certificate.prior == "data-dependent")
     assert held <= set(content)
     assert content["data"] == {"name": "digits", "fingerprint": "sha256:ab"}
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from netpact.datasets import split_indices
+from netpact.datasets import ArraySamples, Split, open_stream, set_aside, split_indices
 from netpact.errors import PactError
 
 
@@ -85,3 +85,39 @@ def test_bad_options(count: int, held_out: int, counter: int, option: str) -> No
     with pytest.raises(PactError) as caught:
         split_indices(count, held_out=held_out, counter=counter)
     assert caught.value.where == option
+
+
+def test_a_split_is_a_share_by_counter() -> None:
+    seen, certified = Split(percent=30, counter=7).indices(101)
+    assert (len(seen), len(certified)) == (30, 71)
+    first, second = split_indices(101, held_out=71, counter=7)
+    assert seen.tolist() == first.tolist()
+    assert certified.tolist() == second.tolist()
+    assert str(Split(30, 7)) == "30 % by counter 7"
+    for options, where in (
+        ({"percent": 0}, "percent"),
+        ({"percent": 100}, "percent"),
+        ({"percent": 0.5}, "percent"),
+        ({"percent": True}, "percent"),
+        ({"counter": -1}, "counter"),
+        ({"counter": 2**32}, "counter"),
+    ):
+        with pytest.raises(PactError) as caught:
+            Split(**options)
+        assert caught.value.where == where
+    with pytest.raises(PactError, match="1 % of 99 samples are 0"):
+        Split(percent=1).indices(99)
+
+
+def test_samples_set_aside_are_the_same_from_arrays_and_from_loaders() -> None:
+    random = np.random.default_rng(4)
+    x, y = random.random((2500, 3), dtype=np.float32), random.integers(0, 4, 2500)
+    arrays = ArraySamples(x, y, "a", 4)
+    loader = [(x[start : start + 700], y[start : start + 700]) for start in range(0, 2500, 700)]
+    stream = open_stream(loader, name="a", classes=4)
+    split = Split(percent=60, counter=2)
+    places = split.indices(2500)
+    for one, other, indices in zip(set_aside(arrays, split), set_aside(stream, split), places, strict=True):
+        assert one.fingerprint() == other.fingerprint() == arrays.take(indices, name="b").fingerprint()
+        assert one.count == len(indices)
+        assert one.classes == other.classes == 4

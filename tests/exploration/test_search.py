@@ -12,7 +12,7 @@ import netpact
 from netpact.cli.app import run
 from netpact.cli.commands.search import parse_budget
 from netpact.errors import PactError
-from netpact.exploration import Trial, candidate_names, search
+from netpact.exploration import PRESETS, Trial, candidate_names, find_preset, search
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netpact.exploration._ROUND_STEPS", 60)
-    monkeypatch.setattr("netpact.methods.sign_training._STEPS", 150)
+    monkeypatch.setattr("netpact.exploration.heads.ROUND_STEPS", 60)
+    monkeypatch.setattr("netpact.methods.sign_training._FEWEST_STEPS", 150)
     monkeypatch.setattr("netpact.methods.sign_training._FREE_STEPS", 60)
 
 
@@ -41,6 +41,7 @@ def explore(data: Path, out: Path, *, rounds: int = 2, seed: int = 0) -> tuple[n
         seed=seed,
         out=out,
         candidates=["oriented:8-5-4-2-1", "linear"],
+        rates=[3.5, 6.0],
         progress=seen.append,
     )
     assert tuple(seen) == result.ledger
@@ -56,7 +57,7 @@ def test_ends_with_the_best_file_its_certificate_and_the_ledger(small: Path, tmp
     assert len(ledger) == 2 * 2 + 2 + 1, "two candidates at two rates, two finalists, one more round"
     assert ledger[-1].score == min(trial.score for trial in ledger), "a round never loses what was found"
     assert pact.certificate.errors == ledger[-1].errors
-    assert 0 <= 8 * len(pact.message) - ledger[-1].bits < 60, "the header and the rounding to bytes"
+    assert pact.certificate.bound == ledger[-1].score, "trials are judged by what will be certified"
 
 
 def test_goes_on_and_repeats(small: Path, tmp_path: Path) -> None:
@@ -102,13 +103,51 @@ def test_bad_budgets_are_refused(text: str) -> None:
         parse_budget(text)
 
 
-def test_only_linear_heads_are_searched(small: Path, tmp_path: Path) -> None:
-    with pytest.raises(PactError, match="only layer with weights is a linear one"):
-        search(str(small), budget_seconds=1, out=tmp_path, candidates=["mlp"])
+def test_networks_with_more_to_learn_are_trained_under_the_price(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpact.exploration.learned._EPOCHS", 2)
+    monkeypatch.setattr("netpact.exploration.learned._FREE_EPOCHS", 1)
+    told: list[tuple[str, int, int]] = []
+    results = [
+        search(
+            str(small),
+            budget_seconds=1,
+            rounds=1,
+            out=tmp_path / folder,
+            candidates=["mlp:4"],
+            rates=[1.0, 8.0],
+            working=lambda name, done, total: told.append((name, done, total)),
+        )
+        for folder in ("a", "b")
+    ]
+    assert results[0].pact.message == results[1].pact.message, "the same file every time"
+    assert results[0].pact.arithmetic == "float64"
+    assert [trial.name for trial in results[0].ledger] == ["mlp:4 rate 1", "mlp:4 rate 8"]
+    assert results[0].ledger[0].bits > results[0].ledger[1].bits, "a higher price makes a shorter message"
+    assert {name for name, _, _ in told} == {"mlp:4 rate 1", "mlp:4 rate 8"}
+    assert netpact.verify(netpact.Pact.read(tmp_path / "a" / "best.pact"), str(small)).agreed
+
+
+def test_bad_options_die_before_the_work(small: Path, tmp_path: Path) -> None:
     with pytest.raises(PactError, match="no candidates"):
         search(str(small), budget_seconds=1, out=tmp_path, candidates=[])
     with pytest.raises(PactError, match="budget must be positive"):
         search(str(small), budget_seconds=0, out=tmp_path)
+    with pytest.raises(PactError, match="rates are positive"):
+        search(str(small), budget_seconds=1, out=tmp_path, rates=[4.0, 0.0])
+    with pytest.raises(PactError, match="nosuch"):
+        search(str(small), budget_seconds=1, out=tmp_path, candidates=["linear", "nosuch"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_presets_name_what_can_be_built() -> None:
+    shapes = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar10": (3, 32, 32)}
+    for preset in PRESETS.values():
+        for name in preset.candidates:
+            netpact.parse_model(name, input_shape=shapes[preset.data], classes=10)
+    with pytest.raises(PactError, match="mnist-learned"):
+        find_preset("imagenet")
 
 
 def test_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,3 +161,24 @@ def test_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         "the command repeats this very search"
     )
     assert "With probability at least 95 %" in captured.err
+
+
+def test_a_preset_runs_on_other_data(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["search", "--preset", "digits", "--data", str(small), "--out", str(tmp_path), "--json"]
+    assert run(arguments) == 0
+    record = json.loads(capsys.readouterr().out)
+    digits = PRESETS["digits"]
+    assert record["rounds"] == digits.rounds
+    assert record["command"].startswith(f"netpact search --data {small} --seed {digits.seed} --candidate linear")
+    assert len(record["ledger"]) == 2 * len(digits.rates) + 2 + digits.rounds - 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [([], "say what to search on"), (["--preset", "digits", "--rounds", "2"], "a preset settles rounds")],
+)
+def test_the_command_line_says_what_is_missing(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["search", *arguments, "--out", str(tmp_path)]) != 0
+    assert message in capsys.readouterr().err

@@ -43,7 +43,7 @@ def test_the_same_networks_are_written_as_the_same_bytes(name: str) -> None:
 def test_the_reference_decoder_reads_them_too(name: str) -> None:
     """So the files do not depend on the library that the coder is built on."""
     known = NETWORKS[name]
-    slots = tuple(Slot(slot, tensor.shape) for slot, tensor in known.tensors.items())
+    slots = tuple(Slot(slot, tensor.shape, tensor.shape) for slot, tensor in known.tensors.items())
     message = Pact.read(FOLDER / f"{name}.pact").message
     found = _code(ReferenceDecoder(message), None, lambda _: slots, _silent)
     assert (found.architecture, found.arithmetic) == (known.architecture, known.arithmetic)

@@ -23,12 +23,13 @@ from netpact.forms import (
     Relative,
     Symbols,
     Ternary,
+    TernaryMap,
     Uniform,
     Zero,
 )
 
 # Append-only: a tag that has been written into a file keeps its meaning for ever.
-TAGS = {0: "zero", 1: "uniform", 2: "ternary", 3: "codebook", 4: "exact", 8: "relative"}
+TAGS = {0: "zero", 1: "uniform", 2: "ternary", 3: "codebook", 4: "exact", 5: "ternary-map", 8: "relative"}
 STEP = ShortFloat(-3, 5)
 
 
@@ -92,6 +93,12 @@ CASES = {
         lambda symbol: symbol * 21 / 128,
         (2, -2, 2**40, -(2**63)),
     ),
+    "ternary-map": Case(
+        TernaryMap(STEP),
+        lambda random, count: random.choice([-1, 0, 0, 0, 1], count),
+        lambda symbol: symbol * 21 / 128,
+        (2, -2, 2**40, -(2**63)),
+    ),
     "codebook": codebook_case(2),
     "codebook of two": codebook_case(1),
     "codebook of 256": codebook_case(MAX_CODEBOOK_BITS),
@@ -113,9 +120,8 @@ def make(case: Case, shape: tuple[int, ...], seed: int = 0) -> CodedTensor:
 
 def code(coder: Coder, form: type[Form], tensor: CodedTensor | None, shape: tuple[int, ...]) -> CodedTensor:
     own = form.code(coder, None if tensor is None else tensor.form)
-    count = own.symbol_count(shape)
     return CodedTensor(
-        own, own.code_symbols(coder, None if tensor is None else tensor.symbols, count, Contexts()), shape
+        own, own.code_symbols(coder, None if tensor is None else tensor.symbols, shape, Contexts()), shape
     )
 
 
@@ -177,7 +183,7 @@ class TestEveryForm:
         for bad in case.bad:
             symbols = np.array([0, bad, 1], dtype=np.int64)
             with pytest.raises(PactError):
-                case.form.code_symbols(Encoder(), symbols, 3, Contexts())
+                case.form.code_symbols(Encoder(), symbols, (3,), Contexts())
 
     def test_refuses_another_number_of_symbols(self, case: Case) -> None:
         count = case.form.symbol_count((4, 3))

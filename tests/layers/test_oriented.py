@@ -16,7 +16,14 @@ from netpact.network import ToleranceRun
 
 
 def slow_orient(
-    image: list[list[list[int]]], *, orientations: int, inhibition: int, cell: int, stride: int, straighten: bool
+    image: list[list[list[int]]],
+    *,
+    orientations: int,
+    inhibition: int,
+    cell: int,
+    stride: int,
+    straighten: bool,
+    mirror: bool,
 ) -> list[list[list[int]]]:
     """One image of whole numbers, in Python's integers, by the docstring's list."""
     channels, height, width = len(image), len(image[0]), len(image[0][0])
@@ -36,7 +43,23 @@ def slow_orient(
             return source[i][j] if 0 <= j < width else 0
 
         image = [[[read(plane, i, j) for j in range(width)] for i in range(height)] for plane in image]
-        grey = [[read(grey, i, j) for j in range(width)] for i in range(height)]
+    sums = slow_sums(image, orientations=orientations, inhibition=inhibition, cell=cell, stride=stride)
+    if mirror:
+        other = [[row[::-1] for row in plane] for plane in image]
+        others = slow_sums(other, orientations=orientations, inhibition=inhibition, cell=cell, stride=stride)
+        half = (len(sums[0][0]) + 1) // 2
+        sums = [
+            [[a + b for a, b in zip(*pair, strict=True)][:half] for pair in zip(*planes, strict=True)]
+            for planes in zip(sums, others, strict=True)
+        ]
+    return [[[math.isqrt(v) for v in row] for row in plane] for plane in sums]
+
+
+def slow_sums(
+    image: list[list[list[int]]], *, orientations: int, inhibition: int, cell: int, stride: int
+) -> list[list[list[int]]]:
+    channels, height, width = len(image), len(image[0]), len(image[0][0])
+    grey = [[sum(image[c][i][j] for c in range(channels)) // channels for j in range(width)] for i in range(height)]
 
     def pixel(i: int, j: int) -> int:
         return grey[i][j] if 0 <= i < height and 0 <= j < width else 0
@@ -63,17 +86,17 @@ def slow_orient(
 
     def pooled(plane: list[list[int]], i: int, j: int) -> int:
         places = [(i * stride + a - padding, j * stride + b - padding) for a in range(cell) for b in range(cell)]
-        return math.isqrt(sum(plane[a][b] for a, b in places if 0 <= a < height and 0 <= b < width))
+        return sum(plane[a][b] for a, b in places if 0 <= a < height and 0 <= b < width)
 
     down, right = (height + 2 * padding - cell) // stride + 1, (width + 2 * padding - cell) // stride + 1
     return [[[pooled(plane, i, j) for j in range(right)] for i in range(down)] for plane in maps]
 
 
 OPTIONS = [
-    {"orientations": 8, "inhibition": 5, "cell": 4, "stride": 2, "straighten": False},
-    {"orientations": 8, "inhibition": 5, "cell": 4, "stride": 2, "straighten": True},
-    {"orientations": 5, "inhibition": 2, "cell": 3, "stride": 3, "straighten": True},
-    {"orientations": 12, "inhibition": 3, "cell": 6, "stride": 2, "straighten": False},
+    {"orientations": 8, "inhibition": 5, "cell": 4, "stride": 2, "straighten": False, "mirror": False},
+    {"orientations": 8, "inhibition": 5, "cell": 4, "stride": 2, "straighten": True, "mirror": False},
+    {"orientations": 5, "inhibition": 2, "cell": 3, "stride": 3, "straighten": True, "mirror": True},
+    {"orientations": 12, "inhibition": 3, "cell": 6, "stride": 2, "straighten": False, "mirror": True},
 ]
 
 
@@ -95,6 +118,7 @@ def test_features_are_those_of_whole_number_arithmetic(options: dict[str, int], 
         orientations=options["orientations"],
         cell=options["cell"],
         stride=options["stride"],
+        mirror=bool(options["mirror"]),
     )
     assert tuple(fast.shape) == (4, *maps)
 
@@ -105,7 +129,7 @@ def test_the_largest_image_stays_below_two_to_the_24() -> None:
     image[0, :, :, ::6] = image[0, :, :, 1::6] = image[0, :, :, 2::6] = 255
     image[1, :, 32:] = 255
     image[2] = 255 * (np.add.outer(np.arange(64) // 3, np.arange(64) // 3) % 2)
-    options = {"orientations": 8, "inhibition": 1, "cell": 12, "stride": 12, "straighten": False}
+    options = {"orientations": 8, "inhibition": 1, "cell": 12, "stride": 12, "straighten": False, "mirror": True}
     fast = orient(torch.from_numpy(image / 255).float(), **options)  # type: ignore[arg-type]
     assert fast.tolist() == [slow_orient(one, **options) for one in image.tolist()]  # type: ignore[arg-type]
 
@@ -122,7 +146,7 @@ def test_golden_features() -> None:
 
 def test_the_same_in_every_batch_and_precision() -> None:
     x = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (9, 1, 16, 16)) / 255).float()
-    stem = OrientedEdges(orientations=8, inhibition=5, cell=4, stride=4, straighten=True)
+    stem = OrientedEdges(orientations=8, inhibition=5, cell=4, stride=4, straighten=True, mirror=False)
     whole = stem(x)
     assert torch.equal(whole, torch.cat([stem(one[None]) for one in x]))
     assert torch.equal(whole.double(), stem(x.double()))
@@ -144,7 +168,7 @@ def test_a_network_on_it_has_no_rounding_before_its_head() -> None:
 
 
 def test_it_must_come_first() -> None:
-    stem = OrientedEdges(orientations=8, inhibition=5, cell=4, stride=4, straighten=False)
+    stem = OrientedEdges(orientations=8, inhibition=5, cell=4, stride=4, straighten=False, mirror=False)
     module = torch.nn.Sequential(torch.nn.Conv2d(1, 1, 3), stem, torch.nn.Flatten())
     with pytest.raises(PactError, match="orient of anything but the input"):
         ToleranceRun(module, "float32")(np.ones((2, 1, 10, 10), dtype=np.float32))
@@ -158,7 +182,7 @@ def test_it_must_come_first() -> None:
         ((8, 17, 8, 4, 1), "inhibition"),
         ((8, 5, 13, 4, 1), "cell"),
         ((8, 5, 8, 9, 1), "stride"),
-        ((8, 5, 8, 4, 3), "straighten"),
+        ((8, 5, 8, 4, 5), "view"),
     ],
 )
 def test_sizes_beyond_the_limits_are_refused(sizes: tuple[int, ...], part: str) -> None:

@@ -53,7 +53,7 @@ class TestRateAware(MethodConformance):
 
 def message_bits(form: Form, symbols: np.ndarray[Any, Any]) -> float:
     meter = Meter()
-    form.code_symbols(meter, symbols.astype(np.int64), len(symbols), Contexts())
+    form.code_symbols(meter, symbols.astype(np.int64), (len(symbols),), Contexts())
     return meter.total
 
 

@@ -15,13 +15,13 @@ import torch
 from torch import nn
 
 import netpact
-from netpact import certification, verification
+from netpact import certification
 from netpact.certificates import Certificate, code_bits, risk_bound
 from netpact.certification import certify
 from netpact.datasets import ArraySamples, Data
 from netpact.errors import PactError
 from netpact.format import Pact
-from netpact.verification import verify
+from netpact.verification import recount, verify
 
 _FRESH = """
 import json, sys
@@ -43,7 +43,7 @@ def rewrite(pact: Pact, **changes: Any) -> Pact:
 def test_an_honest_file_is_agreed(certified: Pact, digits: Data) -> None:
     verdict = verify(Pact.from_bytes(certified.to_bytes()), digits)
     assert verdict.agreed, verdict.reasons
-    assert verdict.errors == stated(certified).errors
+    assert verdict.counted == stated(certified).errors
     assert verdict.own_bound == pytest.approx(stated(certified).bound, abs=1e-9)
     assert verdict.test_error == stated(certified).test_error
     assert str(verdict) == f"agreed: {stated(certified).sentence()}"
@@ -174,7 +174,7 @@ def test_other_data_are_refused(certified: Pact, digits: Data) -> None:
     verdict = verify(certified, Data("swapped", 10, digits.test, digits.train))
     assert not verdict.agreed
     assert "the training data's fingerprint" in verdict.reasons[0]
-    assert verdict.errors is None
+    assert verdict.counted is None
 
 
 def test_one_changed_label_is_refused(certified: Pact, digits: Data) -> None:
@@ -211,16 +211,16 @@ def test_the_two_counts_are_independent_and_equal(
     monkeypatch.setattr(certification, "count_errors", kind)
     verdict = verify(certify(pact, digits), digits)
     assert not verdict.agreed
-    assert verdict.errors == stated(certified).errors
+    assert verdict.counted == stated(certified).errors
 
 
 @pytest.mark.parametrize("size", [1, 7, 2000])
 def test_the_verifier_counts_the_same_in_every_batch_size(
     certified: Pact, digits: Data, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "_BATCH", size)
+    monkeypatch.setattr(recount, "_BATCH", size)
     verdict = verify(certified, digits.train)
-    assert verdict.errors == stated(certified).errors
+    assert verdict.counted == stated(certified).errors
 
 
 def test_the_verifier_takes_ties_and_near_ties_for_errors() -> None:
@@ -232,8 +232,8 @@ def test_the_verifier_takes_ties_and_near_ties_for_errors() -> None:
     values[0], labels[0] = [1.0, np.nextafter(np.float32(1), np.float32(0)), 0.0], 0
     wrong = sum(any(row[j] >= row[y] for j in range(3) if j != y) for row, y in zip(values, labels, strict=True))
     samples = ArraySamples(values, labels, "ties", 3)
-    assert verification._count(layer, samples, "float32", None) == (wrong + 1, 400)
-    assert verification._count(layer, samples, "float64", None) == (wrong, 400)
+    assert recount.count_anew(layer, samples, "float32") == (wrong + 1, 400)
+    assert recount.count_anew(layer, samples, "float64") == (wrong, 400)
 
 
 def test_progress(certified: Pact, digits: Data) -> None:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
+from typing import ClassVar
 
 from netpact.certificates import wording
 from netpact.certificates.bound import FORMS
+from netpact.certificates.helper import Helper
 from netpact.certificates.inputs import (
     MAX_CODE_BITS,
     MAX_SAMPLES,
     error_counts,
     failure_probability,
+    hex_digest,
     real_number,
     text,
     whole_number,
 )
-from netpact.certificates.json_form import certificate_from_json, certificate_to_json
+from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
+from netpact.certificates.statement import Statement
 from netpact.errors import PactError, one_of
 
 # What was fixed before the data were drawn, and is therefore free.
@@ -28,6 +31,8 @@ PRIORS: Mapping[str, str] = MappingProxyType(
         "data-free": "nothing but netpact's decoder was fixed before the data",
         "conditional": "the decoder and a module of the user were fixed before the data",
         "transfer": "the decoder and a base network, trained on other data, were fixed before the data",
+        "data-dependent": "the decoder was fixed before the data, and a helper network was computed from a part of "
+        "them that the bound leaves out",
     }
 )
 # The precision that errors were counted in.
@@ -35,12 +40,25 @@ ARITHMETICS = ("float32", "float64")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate:
+class Certificate(Statement):
     """A proven bound on the risk of the network in a message: bytes, errors, samples and delta decide it, nothing else.
 
     errors counts every training sample whose margin is not clearly positive; near_ties of them lie within the rounding
-    tolerance. The test fields are there to look at and are no part of the bound.
+    tolerance. The test fields are there to look at and are no part of the bound. With a data-dependent prior the
+    samples are those that the helper network has not seen; data_fingerprint is that of all training data.
     """
+
+    layout: ClassVar[Layout] = Layout(
+        groups={
+            "data": {"name": "data_name", "fingerprint": "data_fingerprint"},
+            "base": {"name": "base_name", "sha256": "base_sha256", "data_fingerprint": "base_data_fingerprint"},
+        },
+        records={"helper": Helper},
+        optional=("base", "helper"),
+        numbers=("train_error", "test_error"),
+    )
+    words: ClassVar[ModuleType] = wording
+    counted: ClassVar[str] = "errors"
 
     bound: float
     form: str
@@ -67,6 +85,7 @@ class Certificate:
     base_name: str = ""
     base_sha256: str = ""
     base_data_fingerprint: str = ""
+    helper: Helper | None = None
 
     def __post_init__(self) -> None:
         # Frozen: numpy numbers are replaced by Python's once, here, so that records compare and serialise alike.
@@ -75,6 +94,7 @@ class Certificate:
         self._check_names()
         self._check_agreement()
         self._check_base()
+        self._check_helper()
 
     def _checked_numbers(self) -> dict[str, object]:
         k, m = error_counts(errors=self.errors, samples=self.samples)
@@ -122,8 +142,7 @@ class Certificate:
             text(getattr(self, name), name=name)
         if not isinstance(self.module, str):
             raise PactError(f"a text is needed, got {self.module!r}", where="module")
-        if not isinstance(self.message_sha256, str) or not re.fullmatch("[0-9a-f]{64}", self.message_sha256):
-            raise PactError(f"64 hexadecimal digits are needed, got {self.message_sha256!r}", where="message_sha256")
+        hex_digest(self.message_sha256, name="message_sha256")
 
     def _check_agreement(self) -> None:
         counted = count_code_bits(self.message_bytes)
@@ -153,8 +172,7 @@ class Certificate:
                 raise PactError(f"prior {self.prior!r} does not go with a base network", where="prior")
             return
         text(self.base_name, name="base_name")
-        if not re.fullmatch("[0-9a-f]{64}", self.base_sha256):
-            raise PactError(f"64 hexadecimal digits are needed, got {self.base_sha256!r}", where="base_sha256")
+        hex_digest(self.base_sha256, name="base_sha256")
         if self.base_data_fingerprint == self.data_fingerprint:
             raise PactError(
                 "the base network was trained on the data of this certificate",
@@ -162,9 +180,19 @@ class Certificate:
                 hint="a base has to come from other data",
             )
 
-    @property
-    def kind(self) -> str:
-        return "certificate"
+    def _check_helper(self) -> None:
+        if (self.prior == "data-dependent") != isinstance(self.helper, Helper):
+            raise PactError(
+                f"prior {self.prior!r} does not go with helper {self.helper!r}",
+                where="prior",
+                hint="a data-dependent certificate names its helper network, and no other one has any",
+            )
+        if self.helper is None:
+            return
+        if self.helper.errors > self.samples:
+            raise PactError(f"at most {self.samples} errors are possible", where="helper, errors")
+        if not self.helper.errors / self.samples <= self.helper.bound <= 1.0:
+            raise PactError("from the helper's share of errors to 1 is allowed", where="helper, bound")
 
     @property
     def train_error(self) -> float:
@@ -177,28 +205,6 @@ class Certificate:
         return self.test_errors / self.test_samples
 
     @property
-    def theorem(self) -> str:
-        return wording.theorem(self)
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """The premises of the theorem."""
-        return wording.assumptions(self)
-
-    @property
-    def declarations(self) -> tuple[str, ...]:
-        """What rests on the word of whoever made the certificate: the program cannot check it."""
-        return wording.declarations(self)
-
-    def sentence(self) -> str:
-        """The whole statement in one plain sentence."""
-        return wording.sentence(self)
-
-    def to_json(self) -> dict[str, object]:
-        """All fields and everything derived from them, ready for json.dumps."""
-        return certificate_to_json(self)
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, object] | str) -> Certificate:
-        """The certificate that to_json wrote; anything unknown, missing, ill-typed or contradictory is refused."""
-        return certificate_from_json(cls, source)
+    def beats_hold_out(self) -> bool | None:
+        """Whether the bound is below the hold-out bound of the helper network; None where there is no helper."""
+        return None if self.helper is None else self.bound < self.helper.bound

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from numbers import Integral, Real
 
 from netpact.errors import PactError
@@ -60,6 +61,12 @@ def failure_probability(value: object) -> float:
 def text(value: object, *, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise PactError(f"a text that is not empty is needed, got {value!r}", where=name)
+    return value
+
+
+def hex_digest(value: object, *, name: str) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        raise PactError(f"64 hexadecimal digits are needed, got {value!r}", where=name)
     return value
 
 

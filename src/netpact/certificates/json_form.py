@@ -1,95 +1,89 @@
-"""A certificate as JSON, and strictly back."""
+"""Records as JSON, and strictly back: one way for every kind of statement."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from netpact.errors import PactError
 
 if TYPE_CHECKING:
-    from netpact.certificates.certificate import Certificate
-    from netpact.certificates.original import OriginalCertificate
+    from netpact.certificates.statement import Statement
 
-    C = TypeVar("C", bound=Certificate)
-    OriginalT = TypeVar("OriginalT", bound=OriginalCertificate)
+    StatementT = TypeVar("StatementT", bound=Statement)
 
 _WHERE = "certificate"
-# Fields that stand in the nested object "data", under these names.
-_NESTED = {"name": "data_name", "fingerprint": "data_fingerprint"}
-# Fields that stand in the nested object "base", which only a certificate with the prior "transfer" has.
-_BASE = {"name": "base_name", "sha256": "base_sha256", "data_fingerprint": "base_data_fingerprint"}
-# Numbers that follow from the fields must agree with them. The words are for people who read the file itself: they are
-# never taken over from it but made anew, so that a better wording does not make old files unreadable.
-_NUMBERS = ("train_error", "test_error")
+# The words are for people who read the file itself: they are never taken over from it but made anew, so that a better
+# wording does not make old files unreadable.
 _WORDS = ("theorem", "sentence", "assumptions", "declarations")
 
 
-def certificate_to_json(certificate: Certificate) -> dict[str, object]:
-    plain = {name: getattr(certificate, name) for name in _plain_names(type(certificate))}
-    data = {key: getattr(certificate, name) for key, name in _NESTED.items()}
-    base = {key: getattr(certificate, name) for key, name in _BASE.items()}
-    nested = {"data": data} | ({"base": base} if certificate.prior == "transfer" else {})
-    return {"kind": certificate.kind, **plain, **nested, **_derived(certificate)}
+@dataclass(frozen=True)
+class Layout:
+    """How a statement stands in JSON. A field that is not named here is a key of its own.
+
+    groups    nested objects: what each of their keys is as a field
+    records   fields that are records of their own, with to_json and from_json
+    optional  the groups and records that are left out where they are empty
+    numbers   properties that follow from the fields and must agree with them
+    """
+
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    records: Mapping[str, Any] = field(default_factory=dict)
+    optional: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+
+    def plain(self, record: type[Statement]) -> list[str]:
+        nested = {name for group in self.groups.values() for name in group.values()} | self.records.keys()
+        return [entry.name for entry in fields(record) if entry.name not in nested]  # type: ignore[arg-type]
 
 
-def certificate_from_json(record: type[C], source: Mapping[str, object] | str) -> C:
-    """Read what certificate_to_json wrote, here or by another version with other words."""
-    content = read_object(source)
-    names = _plain_names(record)
-    optional = {"base"} & content.keys()
-    _check_keys(content, {"kind", "data", *optional, *names, *_NUMBERS, *_WORDS}, where=_WHERE)
-    data = content["data"]
-    if not isinstance(data, Mapping):
-        raise PactError(f"an object with {', '.join(_NESTED)} is needed, got {data!r}", where="data")
-    _check_keys(data, set(_NESTED), where="data")
-    values: dict[str, Any] = {name: content[name] for name in names}
-    values |= {name: data[key] for key, name in _NESTED.items()}
-    if optional:
-        base = content["base"]
-        if not isinstance(base, Mapping):
-            raise PactError(f"an object with {', '.join(_BASE)} is needed, got {base!r}", where="base")
-        _check_keys(base, set(_BASE), where="base")
-        values |= {name: base[key] for key, name in _BASE.items()}
-    certificate = record(**values)  # the record checks each value and names the field
-    derived = certificate_to_json(certificate)
-    for key in ("kind", *_NUMBERS):
-        if not _agree(content[key], expected := derived[key]):
-            raise PactError(f"{content[key]!r} does not follow from the other fields; expected {expected!r}", where=key)
-    return certificate
-
-
-def original_to_json(certificate: OriginalCertificate) -> dict[str, object]:
-    """The compressed network's certificate stands in it as an object of its own."""
-    plain = {field.name: getattr(certificate, field.name) for field in fields(certificate)}
+def statement_to_json(statement: Statement) -> dict[str, object]:
+    layout = statement.layout
+    nested: dict[str, object] = {}
+    for key, group in layout.groups.items():
+        values = {inner: getattr(statement, name) for inner, name in group.items()}
+        if key not in layout.optional or any(values.values()):
+            nested[key] = values
+    for key in layout.records:
+        record = getattr(statement, key)
+        if key not in layout.optional or record is not None:
+            nested[key] = record.to_json()
     return {
-        "kind": certificate.kind,
-        **plain,
-        "compressed": certificate.compressed.to_json(),
-        "theorem": certificate.theorem,
-        "sentence": certificate.sentence(),
-        "assumptions": list(certificate.assumptions),
-        "declarations": list(certificate.declarations),
+        "kind": statement.kind,
+        **{name: getattr(statement, name) for name in layout.plain(type(statement))},
+        **nested,
+        **{name: getattr(statement, name) for name in layout.numbers},
+        "theorem": statement.theorem,
+        "sentence": statement.sentence(),
+        "assumptions": list(statement.assumptions),
+        "declarations": list(statement.declarations),
     }
 
 
-def original_from_json(
-    record: type[OriginalT], part: type[Certificate], source: Mapping[str, object] | str
-) -> OriginalT:
-    """Read what original_to_json wrote, as strictly as a certificate."""
-    content = read_object(source)
-    names = [field.name for field in fields(record)]
-    _check_keys(content, {"kind", *names, *_WORDS}, where=_WHERE)
-    compressed = content["compressed"]
-    if not isinstance(compressed, Mapping):
-        raise PactError(f"a JSON object is needed, got {type(compressed).__name__}", where="compressed")
-    values: dict[str, Any] = {name: content[name] for name in names} | {"compressed": part.from_json(compressed)}
-    certificate = record(**values)
-    if content["kind"] != certificate.kind:
-        raise PactError(f"{content['kind']!r} is not {certificate.kind!r}", where="kind")
-    return certificate
+def statement_from_json(record: type[StatementT], source: Mapping[str, object] | str) -> StatementT:
+    """Read what statement_to_json wrote, here or by another version with other words."""
+    content, layout = read_object(source), record.layout
+    names = layout.plain(record)
+    nested = [key for key in (*layout.groups, *layout.records) if key not in layout.optional or key in content]
+    check_keys(content, {"kind", *names, *nested, *layout.numbers, *_WORDS}, where=_WHERE)
+    values: dict[str, Any] = {name: content[name] for name in names}
+    for key in nested:
+        inner = content[key]
+        if not isinstance(inner, Mapping):
+            raise PactError(f"a JSON object is needed, got {type(inner).__name__}", where=key)
+        if key in layout.records:
+            values[key] = layout.records[key].from_json(inner)
+            continue
+        check_keys(inner, set(layout.groups[key]), where=key)
+        values |= {name: inner[name_in_file] for name_in_file, name in layout.groups[key].items()}
+    statement = record(**values)  # the record checks each value and names the field
+    for key in ("kind", *layout.numbers):
+        if not _agree(content[key], expected := getattr(statement, key)):
+            raise PactError(f"{content[key]!r} does not follow from the other fields; expected {expected!r}", where=key)
+    return statement
 
 
 def read_object(source: Mapping[str, object] | str) -> Mapping[str, object]:
@@ -100,22 +94,7 @@ def read_object(source: Mapping[str, object] | str) -> Mapping[str, object]:
     return content
 
 
-def _derived(certificate: Certificate) -> dict[str, object]:
-    return {
-        "train_error": certificate.train_error,
-        "test_error": certificate.test_error,
-        "theorem": certificate.theorem,
-        "sentence": certificate.sentence(),
-        "assumptions": list(certificate.assumptions),
-        "declarations": list(certificate.declarations),
-    }
-
-
-def _plain_names(record: type[Certificate]) -> list[str]:
-    return [field.name for field in fields(record) if field.name not in (*_NESTED.values(), *_BASE.values())]
-
-
-def _check_keys(content: Mapping[str, object], expected: set[str], *, where: str) -> None:
+def check_keys(content: Mapping[str, object], expected: set[str], *, where: str) -> None:
     unknown = sorted(str(key) for key in content if key not in expected)
     missing = sorted(key for key in expected if key not in content)
     if unknown or missing:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import ModuleType
+from typing import ClassVar
 
 from netpact.certificates import original_wording as wording
 from netpact.certificates.certificate import ARITHMETICS, Certificate
-from netpact.certificates.inputs import MAX_SAMPLES, failure_probability, real_number, text, whole_number
-from netpact.certificates.json_form import original_from_json, original_to_json
+from netpact.certificates.inputs import (
+    MAX_SAMPLES,
+    failure_probability,
+    hex_digest,
+    real_number,
+    text,
+    whole_number,
+)
+from netpact.certificates.json_form import Layout
+from netpact.certificates.statement import Statement
 from netpact.errors import PactError, one_of
 
 
@@ -27,13 +35,17 @@ def add_bounds(*, compressed_bound: float, disagreement_bound: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OriginalCertificate:
+class OriginalCertificate(Statement):
     """A proven bound on the risk of the network that was compressed. delta is spent in two halves, one on each part.
 
     compressed       the certificate of the network in the file, exact form, with delta / 2
     disagreements    the unlabelled samples on which the two networks are not proven to predict the same class
     original_sha256  over the original network's parameters and buffers: the network that the statement is about
     """
+
+    layout: ClassVar[Layout] = Layout(records={"compressed": Certificate})
+    words: ClassVar[ModuleType] = wording
+    counted: ClassVar[str] = "disagreements"
 
     bound: float
     delta: float
@@ -53,8 +65,7 @@ class OriginalCertificate:
             object.__setattr__(self, name, value)
         for name in ("unlabelled_name", "unlabelled_fingerprint", "original_name"):
             text(getattr(self, name), name=name)
-        if not isinstance(self.original_sha256, str) or not re.fullmatch("[0-9a-f]{64}", self.original_sha256):
-            raise PactError(f"64 hexadecimal digits are needed, got {self.original_sha256!r}", where="original_sha256")
+        hex_digest(self.original_sha256, name="original_sha256")
         if not isinstance(self.original_arithmetic, str) or self.original_arithmetic not in ARITHMETICS:
             raise one_of(self.original_arithmetic, ARITHMETICS, option="original_arithmetic")
         self._check_agreement()
@@ -94,34 +105,3 @@ class OriginalCertificate:
             raise PactError(
                 f"from the sum of its two parts {float(least)!r} to 1 is allowed, got {self.bound!r}", where="bound"
             )
-
-    @property
-    def kind(self) -> str:
-        return "certificate"
-
-    @property
-    def theorem(self) -> str:
-        return wording.theorem(self)
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """The premises of the theorem."""
-        return wording.assumptions(self)
-
-    @property
-    def declarations(self) -> tuple[str, ...]:
-        """What rests on the word of whoever made the certificate: the program cannot check it."""
-        return wording.declarations(self)
-
-    def sentence(self) -> str:
-        """The whole statement in one plain sentence."""
-        return wording.sentence(self)
-
-    def to_json(self) -> dict[str, object]:
-        """All fields and the words about them, ready for json.dumps."""
-        return original_to_json(self)
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, object] | str) -> OriginalCertificate:
-        """The certificate that to_json wrote; anything unknown, missing, ill-typed or contradictory is refused."""
-        return original_from_json(cls, Certificate, source)

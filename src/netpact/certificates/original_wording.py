@@ -9,7 +9,7 @@ from netpact.certificates.wording import condition, confidence_percent, percent_
 if TYPE_CHECKING:
     from netpact.certificates.original import OriginalCertificate
 
-_DIGITS_SHOWN = 12  # of the sha256, in a sentence for people
+DIGITS_SHOWN = 12  # of the sha256, in a sentence for people
 
 
 def theorem(certificate: OriginalCertificate) -> str:
@@ -47,6 +47,6 @@ def sentence(certificate: OriginalCertificate) -> str:
         f"{condition(certificate.compressed)} probability at least {confidence_percent(certificate.delta)} % over the "
         f"draw of the {certificate.compressed.samples:,} training samples and the "
         f"{certificate.unlabelled_samples:,} unlabelled ones, the original network {certificate.original_name} "
-        f"(sha256 {certificate.original_sha256[:_DIGITS_SHOWN]}...) errs on at most "
+        f"(sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) errs on at most "
         f"{percent_up(certificate.bound)} % of new samples from the same distribution."
     )

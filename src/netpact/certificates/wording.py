@@ -16,16 +16,20 @@ _FORM_NAMES = {
 
 
 def theorem(certificate: Certificate) -> str:
+    relative = "" if certificate.helper is None else ", relative to a network computed from other samples"
     return (
-        f"Langford 2005, {_FORM_NAMES[certificate.form]} with an Occam prior given by a prefix code: "
+        f"Langford 2005, {_FORM_NAMES[certificate.form]} with an Occam prior given by a prefix code{relative}: "
         "Arora et al. 2018, Theorem 2.1 made exact."
     )
 
 
 def assumptions(certificate: Certificate) -> tuple[str, ...]:
     """The premises of the theorem, one sentence each."""
+    drawn = f"{certificate.samples:,}"
+    if certificate.helper is not None:
+        drawn += f" certified and the {certificate.helper.samples:,} other"
     premises: tuple[str, ...] = (
-        f"The {certificate.samples:,} training samples were drawn independently from one distribution, and the "
+        f"The {drawn} training samples were drawn independently from one distribution, and the "
         "bound is about that distribution.",
         f"Decoder version {certificate.decoder_version} was fixed before the sample was drawn.",
         f"delta = {certificate.delta!r} was chosen before training.",
@@ -38,6 +42,15 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
         premises += (
             f"The base network {certificate.base_name} (sha256 {certificate.base_sha256}) was fixed before the sample "
             "was drawn, and does not depend on it.",
+        )
+    if certificate.helper is not None:
+        helper = certificate.helper
+        premises += (
+            f"The helper network {helper.name} (sha256 {helper.sha256}) was computed from {helper.samples:,} samples "
+            f"alone: {helper.percent} % of the training data, drawn by counter {helper.counter}. That draw is a "
+            "function of the number of samples, percent and counter; the last two are in the message, and paid for.",
+            "The hold-out bound counts no bits: it holds if percent and counter were fixed before the data were "
+            "looked at.",
         )
     return premises
 
@@ -58,6 +71,14 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
             f"The base network {certificate.base_name} was trained on {source}, none of which are samples of "
             f"{certificate.data_name}, and was not chosen among several by looking at them.",
         )
+    if certificate.helper is not None:
+        helper = certificate.helper
+        declared += (
+            f"The recipe of the helper network {helper.name} was chosen without looking at the {certificate.samples:,} "
+            f"certified samples. Looking at the other {helper.samples:,} is free.",
+            f"The helper network {helper.name} is what this recipe makes of those {helper.samples:,} samples. (Checked "
+            "by whoever trains it again: verify --retrain.)",
+        )
     if certificate.test_errors is not None:
         declared += (
             "The test samples were used neither in training nor in any choice; if they were, the test error is biased, "
@@ -68,10 +89,25 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
 
 def sentence(certificate: Certificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
+    helper = certificate.helper
+    samples = f"{certificate.samples:,} training samples" + ("" if helper is None else " that it has not seen")
     return (
         f"{condition(certificate)} probability at least {confidence_percent(certificate.delta)} % over the draw of the "
-        f"{certificate.samples:,} training samples, the network in this file errs on at most "
-        f"{percent_up(certificate.bound)} % of new samples from the same distribution."
+        f"{samples}, the network in this file errs on at most "
+        f"{percent_up(certificate.bound)} % of new samples from the same distribution.{_beside(certificate)}"
+    )
+
+
+def _beside(certificate: Certificate) -> str:
+    """The hold-out bound, which a data-dependent bound is never told without."""
+    helper = certificate.helper
+    if helper is None:
+        return ""
+    compared = "beats" if certificate.beats_hold_out else "does NOT beat"
+    return (
+        f" The hold-out bound of the helper network alone, on the same samples and with 0 bits, is "
+        f"{percent_up(helper.bound)} %: this certificate {compared} it. Each of the two holds separately with that "
+        "probability; taking the better of them costs one bit."
     )
 
 
@@ -81,6 +117,9 @@ def condition(certificate: Certificate) -> str:
         return f"If the module {certificate.module} was fixed before the data, with"
     if certificate.prior == "transfer":
         return f"If the base network {certificate.base_name} was fixed before the data, with"
+    if certificate.helper is not None:
+        helper = certificate.helper
+        return f"If the helper network {helper.name} was computed from {helper.samples:,} other samples alone, with"
     return "With"
 
 

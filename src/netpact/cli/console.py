@@ -19,10 +19,14 @@ def print_json(record: object) -> None:
     sys.stdout.write(json.dumps(record, indent=2) + "\n")
 
 
+def progress_columns() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=people, transient=True)
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[ProgressCallback]:
     """A bar on stderr that appears with the first report and goes away at the end."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=people, transient=True) as bar:
+    with progress_columns() as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

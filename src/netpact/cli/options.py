@@ -7,9 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-DataName: TypeAlias = Annotated[
-    str, typer.Option("--data", help="digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz")
-]
+DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz"
+DataName: TypeAlias = Annotated[str, typer.Option("--data", help=DATA_NAMES)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 Threads: TypeAlias = Annotated[int, typer.Option("--threads", min=0, help="CPU threads; 0 leaves the choice to torch.")]
 PactFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE.pact", show_default=False)]

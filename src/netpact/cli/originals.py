@@ -1,7 +1,9 @@
-"""The options about other networks than the one in the file: the original, and a base."""
+"""The options about other networks than the one in the file (the original, a base), and what they open."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -12,34 +14,73 @@ from netpact.errors import PactError
 if TYPE_CHECKING:
     from torch import nn
 
-    from netpact.datasets import Samples
-    from netpact.format import Base
+    from netpact.certificates import BoxCertificate, OriginalCertificate
+    from netpact.datasets import Data, Samples
+    from netpact.format import Base, Pact
+    from netpact.progress import Progress
+    from netpact.verification import Verdict
 
 OriginalWeights: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--original", help="Weights of the network before compression; needs --unlabelled.", show_default=False
+        "--original", help="Weights of the network before compression: a statement about it too.", show_default=False
     ),
 ]
 UnlabelledFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--unlabelled", help="Fresh inputs that no choice has seen: an .npz with an array x.", show_default=False
+        "--unlabelled",
+        help="With --original: fresh inputs that no choice has seen, an .npz with an array x. Without them the "
+        "statement rests on how close the two networks are.",
+        show_default=False,
     ),
 ]
-
-
 BaseFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--base",
-        help="For files told relative to a base network: that network, .pact or .safetensors.",
+        help="A base network, or a helper, that the file is told relative to: .pact or .safetensors.",
         show_default=False,
     ),
 ]
 BaseData: TypeAlias = Annotated[
     str, typer.Option("--base-data", help="What the base was trained on, as in --data: copies of samples are refused.")
 ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What certify and verify work on: a file, data, and other networks where they were asked for.
+
+    original  the network before compression, and the file of fresh inputs where there is one
+    """
+
+    pact: Pact
+    data: Data
+    model: Callable[[], nn.Module] | None
+    base: Base | None
+    base_data: Samples | None
+    original: tuple[nn.Module, Path | None] | None
+
+
+def open_case(
+    file: Path,
+    data: str,
+    *,
+    model: str,
+    base: Path | None,
+    base_data: str,
+    original: Path | None,
+    unlabelled: Path | None,
+) -> Case:
+    from netpact.cli.models import own_model
+    from netpact.datasets import load_data
+    from netpact.format import Pact
+
+    pact = Pact.read(file)
+    asked = _open_original(original, unlabelled, model=model)
+    source, make = load_data(data), own_model(model)
+    return Case(pact, source, make, *open_base_options(base, base_data), asked)
 
 
 def open_base_options(base: Path | None, base_data: str) -> tuple[Base | None, Samples | None]:
@@ -49,13 +90,14 @@ def open_base_options(base: Path | None, base_data: str) -> tuple[Base | None, S
     return None if base is None else open_base(base), load_data(base_data).train if base_data else None
 
 
-def open_original(weights: Path | None, unlabelled: Path | None, *, model: str) -> tuple[nn.Module, Path] | None:
-    """Both options or neither. A network of ours says in its file what it is; a user's own comes from --model."""
-    if weights is None and unlabelled is None:
+def _open_original(
+    weights: Path | None, unlabelled: Path | None, *, model: str
+) -> tuple[nn.Module, Path | None] | None:
+    """A network of ours says in its file what it is; a user's own comes from --model."""
+    if weights is None:
+        if unlabelled is not None:
+            raise PactError("unlabelled inputs serve a statement about the original network", where="--original")
         return None
-    if weights is None or unlabelled is None:
-        missing = "--original" if weights is None else "--unlabelled"
-        raise PactError("--original and --unlabelled are given together or not at all", where=missing)
     from netpact.models import import_model, load_model, load_weights
 
     if not model:
@@ -63,3 +105,53 @@ def open_original(weights: Path | None, unlabelled: Path | None, *, model: str) 
     module = import_model(model)
     load_weights(module, weights)
     return module, unlabelled
+
+
+def state_original(case: Case, *, delta: float, progress: Progress | None) -> OriginalCertificate | BoxCertificate:
+    """The statement about the original: by fresh inputs where they were given, else by a box around the file's."""
+    from netpact.originals import certify_box, certify_original
+
+    assert case.original is not None
+    module, fresh = case.original
+    if fresh is None:
+        return certify_box(
+            case.pact,
+            module,
+            case.data,
+            delta=delta,
+            model=case.model,
+            base=case.base,
+            base_data=case.base_data,
+            progress=progress,
+        )
+    return certify_original(
+        case.pact, module, case.data, fresh, delta=delta, model=case.model, base=case.base, progress=progress
+    )
+
+
+def check_original(case: Case, *, progress: Progress | None) -> Verdict:
+    from netpact.certificates import OriginalCertificate
+    from netpact.originals import verify_box, verify_original
+
+    assert case.original is not None
+    module, fresh = case.original
+    if fresh is not None:
+        return verify_original(case.pact, module, case.data, fresh, model=case.model, base=case.base, progress=progress)
+    if isinstance(case.pact.original, OriginalCertificate):
+        raise PactError("the statement about the original network rests on fresh inputs", where="--unlabelled")
+    return verify_box(
+        case.pact,
+        module,
+        case.data,
+        model=case.model,
+        base=case.base,
+        base_data=case.base_data,
+        progress=progress,
+    )
+
+
+def original_options(pact: Pact) -> str:
+    """What has to be given to check the statement about the original."""
+    from netpact.certificates import BoxCertificate
+
+    return "--original" if isinstance(pact.original, BoxCertificate) else "--original and --unlabelled"

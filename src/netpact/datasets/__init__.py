@@ -4,7 +4,7 @@ from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.loading import NAMES, load_data
 from netpact.datasets.own import as_data, as_samples
 from netpact.datasets.samples import ArraySamples, Batch, Data, Samples
-from netpact.datasets.splits import split_indices
+from netpact.datasets.splits import Split, set_aside, split_indices
 from netpact.datasets.streams import StreamSamples, open_stream
 from netpact.datasets.summary import describe
 
@@ -15,11 +15,13 @@ __all__ = [
     "Data",
     "Fingerprinter",
     "Samples",
+    "Split",
     "StreamSamples",
     "as_data",
     "as_samples",
     "describe",
     "load_data",
     "open_stream",
+    "set_aside",
     "split_indices",
 ]

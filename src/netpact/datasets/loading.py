@@ -15,6 +15,7 @@ from netpact.datasets.catalogue import KNOWN, KnownSet, cache_folder, data_folde
 from netpact.datasets.npz import read_npz
 from netpact.datasets.samples import ArraySamples, Data
 from netpact.datasets.splits import split_indices
+from netpact.datasets.variants import vary
 from netpact.errors import PactError, one_of
 
 _log = logging.getLogger(__name__)
@@ -25,9 +26,13 @@ NAMES = ("digits", *KNOWN)
 def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
     """A data set by name (digits, mnist, ...) or from an .npz file with x_train, y_train and maybe x_test, y_test.
 
+    A name may go on with a variant: "mnist:permuted-pixels", "mnist:permuted-classes", "mnist:random-labels".
+
     limit  take only the first so many training samples; the name says so: "mnist[:1000]"
     """
-    text = str(name_or_path)
+    text, _, variant = str(name_or_path).partition(":")
+    if text not in NAMES:  # a path may hold a colon
+        text, variant = str(name_or_path), ""
     if text == "digits":
         data = _digits()
     elif text in KNOWN:
@@ -37,6 +42,8 @@ def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
         data = _from_file(path, name=path.stem, known=None)
     else:
         raise one_of(text, (*NAMES, "a path that ends in .npz"), option="data")
+    if variant:
+        data = vary(data, variant)
     return data if limit is None else _shorten(data, limit)
 
 

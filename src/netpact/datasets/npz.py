@@ -6,7 +6,7 @@ import math
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -41,9 +41,18 @@ _DAMAGE = (
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays x_train, y_train and, if the file has them, x_test, y_test. Other arrays are not read."""
-    with _refuse_damage(path), path.open("rb") as file:
+    return read_arrays(
+        path,
+        lambda names: _data_keys(names, path),
+        hint="write it with np.savez_compressed(path, x_train=..., y_train=..., x_test=..., y_test=...)",
+    )
+
+
+def read_arrays(path: Path, choose: Callable[[list[str]], tuple[str, ...]], *, hint: str) -> dict[str, NDArray[Any]]:
+    """The arrays that `choose` picks from the names in the file, or refuses; hint says how to write such a file."""
+    with _refuse_damage(path, hint=hint), path.open("rb") as file:
         with zipfile.ZipFile(file) as archive:
-            keys = _keys(archive, path)
+            keys = choose([name.removesuffix(".npy") for name in archive.namelist()])
             _check_sizes(archive, keys, path)
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:
@@ -51,22 +60,19 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
 
 
 @contextmanager
-def _refuse_damage(path: Path) -> Iterator[None]:
+def _refuse_damage(path: Path, *, hint: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
         raise PactError("there is no such file", where=str(path)) from error
     except _DAMAGE as error:
         raise PactError(
-            f"this cannot be read as an .npz file of plain arrays: {error}",
-            where=str(path),
-            hint="write it with np.savez_compressed(path, x_train=..., y_train=..., x_test=..., y_test=...)",
+            f"this cannot be read as an .npz file of plain arrays: {error}", where=str(path), hint=hint
         ) from error
 
 
-def _keys(archive: zipfile.ZipFile, path: Path) -> tuple[str, ...]:
-    names = archive.namelist()
-    found = {name.removesuffix(".npy") for name in names}
+def _data_keys(names: list[str], path: Path) -> tuple[str, ...]:
+    found = set(names)
     if len(found) != len(names):
         raise PactError("an array occurs twice in the file", where=str(path))
     if not found.issuperset(TRAIN_KEYS):

@@ -2,15 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.datasets.samples import ArraySamples, Samples
 from netpact.errors import PactError
 
 _WORD = 2**64
 _GAMMA = 0x9E3779B97F4A7C15  # the increment and the two multipliers of SplitMix64 (Steele, Lea, Flood 2014)
 _MIX_1 = 0xBF58476D1CE4E5B9
 _MIX_2 = 0x94D049BB133111EB
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which part of a sample a helper network may see. Inputs and labels never enter.
+
+    percent  1 to 99: the helper sees floor(percent * count / 100) samples, and the bound is about all others
+    counter  which of the possible splits
+    """
+
+    percent: int = 50
+    counter: int = 0
+
+    def __post_init__(self) -> None:
+        _check_whole(self.percent, option="percent", least=1, below=100)
+        _check_whole(self.counter, option="counter", least=0, below=2**32)
+
+    def indices(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places of the samples that the helper may see, and of those that the bound is about."""
+        seen = self.percent * count // 100
+        if not 1 <= seen < count:
+            raise PactError(
+                f"{self.percent} % of {count} samples are {seen}: both parts need at least one", where="percent"
+            )
+        return split_indices(count, held_out=count - seen, counter=self.counter)
+
+    def __str__(self) -> str:
+        return f"{self.percent} % by counter {self.counter}"
+
+
+def set_aside(samples: Samples, split: Split) -> tuple[Samples, Samples]:
+    """The helper's part of the samples, and the part that the bound is about, both in the order of the samples.
+
+    Samples that are read from a loader are brought into memory.
+    """
+    seen, certified = split.indices(samples.count)
+    return (
+        _take(samples, seen, name=f"{samples.name}, the helper's {split}"),
+        _take(samples, certified, name=f"{samples.name}, all but the helper's {split}"),
+    )
+
+
+def _take(samples: Samples, indices: NDArray[np.int64], *, name: str) -> ArraySamples:
+    if isinstance(samples, ArraySamples):
+        return samples.take(indices, name=name)
+    wanted = np.zeros(samples.count, dtype=np.bool_)
+    wanted[indices] = True
+    inputs, labels, first = [], [], 0
+    for x, y in samples.batches():
+        here = wanted[first : first + len(y)]
+        inputs.append(x[here])
+        labels.append(y[here])
+        first += len(y)
+    return ArraySamples(np.concatenate(inputs), np.concatenate(labels), name, samples.classes)
 
 
 def split_indices(count: int, *, held_out: int, counter: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

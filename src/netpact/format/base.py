@@ -1,4 +1,7 @@
-"""A base network: fixed before the sample, trained on other data, and supplied by whoever decodes."""
+"""A base network: there before the certified samples were looked at, and supplied by whoever decodes.
+
+It was trained on other data, or it is a helper: trained by a recipe on a part of the sample that the bound leaves out.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,29 @@ from numpy.typing import NDArray
 from netpact.errors import PactError
 from netpact.format.compressed import Compressed
 from netpact.forms import Relative, Weights
+from netpact.training import Recipe
 
 if TYPE_CHECKING:
     from torch import nn
+
+HELPER_NOTE = "helper"  # the key in a weight file's note under which a helper's data and recipe stand
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
     """Named tensors, and what is known about where they came from.
 
-    data_fingerprint  of the data the base was trained on, as far as its file tells; "" if it does not
+    data_fingerprint  of the data the base was trained on, as far as its file tells; "" if it does not. For a helper: of
+                      all the training data, of which it has seen a part
+    recipe            of a helper network; None for a base from other data
+    retrained         a helper that was made here from its recipe, not read from a file
     """
 
     name: str
     tensors: Mapping[str, NDArray[Any]]
     data_fingerprint: str = ""
+    recipe: Recipe | None = None
+    retrained: bool = False
 
     def __post_init__(self) -> None:
         bad = [name for name, array in self.tensors.items() if not np.isfinite(array).all()]
@@ -54,20 +65,20 @@ class Base:
         return found.astype(np.float64)
 
 
-def base_of(module: nn.Module, *, name: str, data_fingerprint: str = "") -> Base:
+def base_of(
+    module: nn.Module, *, name: str, data_fingerprint: str = "", recipe: Recipe | None = None, retrained: bool = False
+) -> Base:
     """A trained module as the base; its weights are copied."""
     named = [*module.named_parameters(), *module.named_buffers()]
     tensors = {key: tensor.detach().cpu().numpy().copy() for key, tensor in named}
-    return Base(name, tensors, data_fingerprint)
+    return Base(name, tensors, data_fingerprint, recipe, retrained)
 
 
 def open_base(path: str | Path) -> Base:
-    """A .safetensors file of save_weights, or a .pact file, which is decoded first and tells its data."""
-    from netpact.models import load_model
-
+    """A .safetensors file of save_weights or save_helper, or a .pact file, which is decoded and tells its data."""
     place = Path(path)
     if place.suffix == ".safetensors":
-        return base_of(load_model(place), name=place.stem)
+        return _open_weights(place)
     if place.suffix != ".pact":
         raise PactError(f"{place.suffix!r} is not known; allowed: .safetensors, .pact", where=f"base {path}")
     from netpact.format.pact import Pact
@@ -75,6 +86,22 @@ def open_base(path: str | Path) -> Base:
     pact = Pact.read(place)
     told = "" if pact.certificate is None else pact.certificate.data_fingerprint
     return base_of(pact.to_module(), name=place.stem, data_fingerprint=told)
+
+
+def _open_weights(path: Path) -> Base:
+    from netpact.models import load_model
+    from netpact.models.tensors import read_tensors
+
+    module, note = load_model(path), read_tensors(path).note or {}
+    if HELPER_NOTE not in note:
+        return base_of(module, name=path.stem)
+    told = note[HELPER_NOTE]
+    if not isinstance(told, Mapping) or sorted(map(str, told)) != ["data_fingerprint", "recipe"]:
+        raise PactError("a helper needs exactly the fields data_fingerprint, recipe", where=f"base {path}")
+    if not isinstance(told["data_fingerprint"], str) or not told["data_fingerprint"]:
+        raise PactError("a text that is not empty is needed", where=f"base {path}, data_fingerprint")
+    recipe = Recipe.from_json(told["recipe"])
+    return base_of(module, name=path.stem, data_fingerprint=told["data_fingerprint"], recipe=recipe)
 
 
 def is_relative(compressed: Compressed) -> bool:

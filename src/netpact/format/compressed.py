@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from netpact.datasets import Split
 from netpact.errors import PactError, one_of
-from netpact.forms import CodedTensor
+from netpact.forms import CodedTensor, Relative
 from netpact.models import Architecture, OwnModule
 
 ARITHMETICS = ("float32", "float64")  # coded as one decision; append-only
@@ -19,16 +20,20 @@ class Compressed:
 
     arithmetic  the precision the network is run in, and that the certificate speaks about
     method      how it was made; for people, not part of the message
+    split       which part of the sample the base network has seen; None for one from other data, or without a base
     """
 
     architecture: Architecture | OwnModule
     tensors: Mapping[str, CodedTensor]
     arithmetic: str = "float32"
     method: str = ""
+    split: Split | None = None
 
     def __post_init__(self) -> None:
         if self.arithmetic not in ARITHMETICS:
             raise one_of(self.arithmetic, ARITHMETICS, option="arithmetic")
         if not self.tensors:
             raise PactError("a network without tensors cannot be compressed")
+        if self.split is not None and not any(isinstance(tensor.form, Relative) for tensor in self.tensors.values()):
+            raise PactError("only a network told relative to a base has a split", where="split")
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netpact.errors import PactError
-from netpact.models import Architecture, OwnModule, parameter_count, parameter_shapes
+from netpact.models import Architecture, OwnModule, parameter_count, parameter_grids, parameter_shapes
 
 if TYPE_CHECKING:
     from torch import nn
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Slot:
+    """A tensor's name and shape, and the shape with its images spelled out (see Form.code_symbols)."""
+
     name: str
     shape: tuple[int, ...]
+    grid: tuple[int, ...]
 
 
 def module_slots(module: nn.Module) -> tuple[Slot, ...]:
     """All parameters, then all buffers (persistent or not); a tensor that two layers share stands there once."""
     named = [*module.named_parameters(), *module.named_buffers()]
-    return tuple(Slot(name, tuple(tensor.shape)) for name, tensor in named)
+    return tuple(Slot(name, tuple(tensor.shape), tuple(tensor.shape)) for name, tensor in named)
 
 
 def find_slots(
@@ -48,7 +51,8 @@ def find_slots(
 
 def plan_slots(architecture: Architecture) -> tuple[Slot, ...]:
     """The slots of a network of ours, from its plan: nothing is built."""
-    return tuple(Slot(name, shape) for name, shape in parameter_shapes(architecture).items())
+    grids = parameter_grids(architecture)
+    return tuple(Slot(name, shape, grids[name]) for name, shape in parameter_shapes(architecture).items())
 
 
 def refuse_too_many(count: int, max_parameters: int) -> None:

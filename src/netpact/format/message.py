@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, code_flag, code_uint
+from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, code_choice, code_flag, code_uint
+from netpact.datasets import Split
 from netpact.errors import PactError
+from netpact.format.base import is_relative
 from netpact.format.compressed import ARITHMETICS, Compressed
 from netpact.format.layout import Slot, find_slots, plan_slots
 from netpact.format.placing import MESSAGE, placed
@@ -28,6 +31,7 @@ _COMMON_PROBLEMS: tuple[tuple[tuple[int, ...], int], ...] = (
     ((1, 32, 32), 10),
 )
 _MOST_SIZES = 64
+_PERCENT_BITS = 7
 
 SlotsOf = Callable[[Architecture | OwnModule], tuple[Slot, ...]]
 Note = Callable[[str], None]
@@ -79,17 +83,23 @@ def measure_message(compressed: Compressed) -> list[tuple[str, float]]:
 
 
 def _own_slots(compressed: Compressed) -> SlotsOf:
-    slots = tuple(Slot(name, tensor.shape) for name, tensor in compressed.tensors.items())
+    slots = tuple(Slot(name, tensor.shape, tensor.shape) for name, tensor in compressed.tensors.items())
     architecture = compressed.architecture
     # The decoder knows order and shapes from the architecture alone: others would come back as another network.
-    if isinstance(architecture, Architecture) and slots != plan_slots(architecture):
-        expected = ", ".join(f"{slot.name} {slot.shape}" for slot in plan_slots(architecture))
-        raise PactError(
-            f"the tensors of {architecture} are, in this order: {expected}; "
-            f"got {', '.join(f'{slot.name} {slot.shape}' for slot in slots)}",
-            where="tensors",
-        )
+    if isinstance(architecture, Architecture):
+        planned = plan_slots(architecture)
+        if _names_and_shapes(slots) != _names_and_shapes(planned):
+            raise PactError(
+                f"the tensors of {architecture} are, in this order: {_names_and_shapes(planned)}; "
+                f"got {_names_and_shapes(slots)}",
+                where="tensors",
+            )
+        slots = planned
     return lambda _: slots
+
+
+def _names_and_shapes(slots: tuple[Slot, ...]) -> str:
+    return ", ".join(f"{slot.name} {slot.shape}" for slot in slots)
 
 
 def _silent(field: str) -> None:
@@ -106,11 +116,25 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
         with placed(f"{MESSAGE}, tensor {slot.name}"):
             form, contexts = forms.code(coder, None if tensor is None else tensor.form)
             note(f"{slot.name}: form")
-            count = form.symbol_count(slot.shape)
-            symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, count, contexts)
-            note(f"{slot.name}: {count:,} symbols")
+            symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, slot.grid, contexts)
+            note(f"{slot.name}: {len(symbols):,} symbols")
         tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
-    return Compressed(architecture, tensors, arithmetic, method=known.method if known else "")
+    compressed = Compressed(architecture, tensors, arithmetic, method=known.method if known else "")
+    if not is_relative(compressed):
+        return compressed
+    with placed(MESSAGE):
+        split = _code_split(coder, known)
+    note("part of the sample that the base has seen")
+    return replace(compressed, split=split)
+
+
+def _code_split(coder: Coder, known: Compressed | None) -> Split | None:
+    """The kind of prior, and for a data-dependent one the split: both may have been chosen by looking at the data."""
+    split = None if known is None else known.split
+    if not code_flag(coder, None if known is None else split is not None):
+        return None
+    percent = 1 + code_choice(coder, None if split is None else split.percent - 1, _PERCENT_BITS)
+    return Split(percent, code_uint(coder, None if split is None else split.counter))
 
 
 class _FormBook:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpact.certificates import Certificate, OriginalCertificate, code_bits, read_object
+from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate, code_bits, read_object
 from netpact.errors import PactError
 from netpact.files import read_bytes, write_atomically
 from netpact.format.compressed import Compressed
@@ -27,6 +27,7 @@ CONTAINER_VERSION = 1
 _CHECKSUM_BYTES = 8
 _LENGTH_BYTES = 4
 _MOST_CERTIFICATE_BYTES = 1 << 20
+_BOX = "box"  # the key that tells the two kinds of statement about the original apart
 _ORIGINAL = "original"  # the one key that may stand in the certificate's JSON beside those of the certificate
 
 
@@ -41,7 +42,7 @@ class Pact:
 
     message: bytes
     certificate: Certificate | None = None
-    original: OriginalCertificate | None = None
+    original: OriginalCertificate | BoxCertificate | None = None
 
     def __post_init__(self) -> None:
         if self.original is not None and self.certificate is None:
@@ -72,7 +73,7 @@ class Pact:
         """The same message with another certificate, or with none; then the statement about the original goes too."""
         return replace(self, certificate=certificate, original=None if certificate is None else self.original)
 
-    def with_original(self, original: OriginalCertificate | None) -> Pact:
+    def with_original(self, original: OriginalCertificate | BoxCertificate | None) -> Pact:
         return replace(self, original=original)
 
     def decode(self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> Compressed:
@@ -166,7 +167,7 @@ def _take(body: bytes, position: int, what: str) -> tuple[bytes, int]:
     return body[start : start + length], start + length
 
 
-def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCertificate | None]:
+def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCertificate | BoxCertificate | None]:
     if not statement:
         return None, None
     if len(statement) > _MOST_CERTIFICATE_BYTES:
@@ -181,4 +182,6 @@ def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCert
     original = content.pop(_ORIGINAL)
     if not isinstance(original, Mapping):
         raise PactError(f"a JSON object is needed, got {type(original).__name__}", where=f"certificate, {_ORIGINAL}")
-    return Certificate.from_json(content), OriginalCertificate.from_json(original)
+    # Two ways to a statement about the original: by unlabelled samples, or by a box around the network in the file.
+    record = BoxCertificate if _BOX in original else OriginalCertificate
+    return Certificate.from_json(content), record.from_json(original)

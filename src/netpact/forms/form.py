@@ -29,8 +29,12 @@ class Form(Protocol):
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         """How many symbols a tensor of this shape takes."""
 
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
-        """The symbols in the message (None when reading)."""
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
+        """The symbols in the message (None when reading).
+
+        grid  the tensor's shape with its images spelled out: (outputs, inputs, rows, columns) of a convolution, and of
+              a linear layer that follows a flattened image
+        """
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
         """The tensor. Every machine computes the same numbers: whole numbers times one scale, nothing is summed."""

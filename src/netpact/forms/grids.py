@@ -33,7 +33,7 @@ KindT = TypeVar("KindT")
 
 
 @dataclass(frozen=True)
-class _Stepped(ABC):
+class Stepped(ABC):
     """weight = step * symbol."""
 
     step: ShortFloat
@@ -46,7 +46,9 @@ class _Stepped(ABC):
         return entry_count(shape)
 
     @abstractmethod
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols: ...
+    def code_symbols(
+        self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts
+    ) -> Symbols: ...
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
         # Of an array without axes the product is a plain number: it is made an array again.
@@ -54,26 +56,26 @@ class _Stepped(ABC):
 
 
 @dataclass(frozen=True)
-class Uniform(_Stepped):
+class Uniform(Stepped):
     """weight = step * symbol, symbols whole numbers of either sign."""
 
     tag: ClassVar[int] = 1
     name: ClassVar[str] = "uniform"
 
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
-        return code_integers(coder, symbols, count, contexts)
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
+        return code_integers(coder, symbols, entry_count(grid), contexts)
 
 
 @dataclass(frozen=True)
-class Ternary(_Stepped):
+class Ternary(Stepped):
     """weight = step * symbol, symbols -1, 0 or 1: made for tensors that are mostly zero."""
 
     tag: ClassVar[int] = 2
     name: ClassVar[str] = "ternary"
 
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
-        if symbols is not None and len(symbols) and not -1 <= int(symbols.min()) <= int(symbols.max()) <= 1:
-            raise PactError("the symbols of a ternary tensor are -1, 0 and 1")
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
+        refuse_no_sign(symbols)
+        count = entry_count(grid)
         decoded = np.zeros(count, dtype=np.int64)
         places = code_positions(coder, None if symbols is None else np.flatnonzero(symbols), count, contexts)
         negative = coder.bits(None if symbols is None else symbols[places] < 0, len(places), contexts["negative"])
@@ -114,11 +116,17 @@ class Codebook:
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
 
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         if symbols is not None and len(symbols) and not 0 <= int(symbols.min()) <= int(symbols.max()) < 1 << self.bits:
             raise PactError(f"the symbols of this codebook are 0 to {(1 << self.bits) - 1}")
         return code_indices(
-            coder, symbols, count, bits=self.bits, contexts=contexts, name="index", prefix_depth=MAX_CODEBOOK_BITS
+            coder,
+            symbols,
+            entry_count(grid),
+            bits=self.bits,
+            contexts=contexts,
+            name="index",
+            prefix_depth=MAX_CODEBOOK_BITS,
         )
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
@@ -140,7 +148,7 @@ class Zero:
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return 0
 
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         return np.zeros(0, dtype=np.int64)
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
@@ -161,11 +169,11 @@ class Exact:
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
 
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         if symbols is not None and len(symbols) and not 0 <= int(symbols.min()) <= int(symbols.max()) < 1 << 32:
             raise PactError("the symbols of an exact tensor are the bits of float32 numbers: 0 to 2^32 - 1")
         known = None if symbols is None else np.unpackbits(symbols.astype(">u4").view(np.uint8)).astype(np.bool_)
-        bits = coder.bits(known, 32 * count, HALF)
+        bits = coder.bits(known, 32 * entry_count(grid), HALF)
         return np.packbits(bits).view(">u4").astype(np.int64)
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
@@ -173,6 +181,11 @@ class Exact:
         if not np.isfinite(decoded).all():
             raise PactError("an exactly coded tensor holds NaN or infinity")
         return decoded.astype(np.float64)
+
+
+def refuse_no_sign(symbols: Symbols | None) -> None:
+    if symbols is not None and len(symbols) and not -1 <= int(symbols.min()) <= int(symbols.max()) <= 1:
+        raise PactError("the symbols of a ternary tensor are -1, 0 and 1")
 
 
 def expect(form: Form, kind: type[KindT]) -> KindT:

@@ -34,8 +34,8 @@ class Relative:
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
 
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, count: int, contexts: Contexts) -> Symbols:
-        return code_integers(coder, symbols, count, contexts)
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
+        return code_integers(coder, symbols, entry_count(grid), contexts)
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
         return np.asarray(symbols.reshape(shape).astype(np.float64) * self.step.value)

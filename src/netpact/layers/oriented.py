@@ -8,7 +8,9 @@ arithmetic in float32 below 2^24, so all machines compute the same features and 
     r_k         max(0, 16 cos(t_k) Gx + 16 sin(t_k) Gy),  t_k = 2 pi k / orientations
     inhibit     max(0, 16 r_k - inhibition * sum_j r_j): an edge counts for the orientations near its own only
     colour      with three channels also the parts above and below zero of R + G + B - 384, R - G, R + G - 2 B
-    pool        sums of a 64th over square cells, then the whole part of the square root
+    pool        sums of a 64th over square cells
+    mirror      add the same of the mirror image, and keep the left half: what is left and right is not told (optional)
+    root        the whole part of the square root
 """
 
 from __future__ import annotations
@@ -31,10 +33,12 @@ MAX_SIDE, MAX_CELL, MAX_ORIENTATIONS, MAX_INHIBITION = 64, 12, 32, 128
 class OrientedEdges(nn.Module):
     """The stem as a layer without parameters."""
 
-    def __init__(self, *, orientations: int, inhibition: int, cell: int, stride: int, straighten: bool) -> None:
+    def __init__(
+        self, *, orientations: int, inhibition: int, cell: int, stride: int, straighten: bool, mirror: bool
+    ) -> None:
         super().__init__()
         self.orientations, self.inhibition = orientations, inhibition
-        self.cell, self.stride, self.straighten = cell, stride, straighten
+        self.cell, self.stride, self.straighten, self.mirror = cell, stride, straighten, mirror
 
     def forward(self, images: Tensor) -> Tensor:
         return orient(
@@ -44,25 +48,29 @@ class OrientedEdges(nn.Module):
             cell=self.cell,
             stride=self.stride,
             straighten=self.straighten,
+            mirror=self.mirror,
         )
 
     def extra_repr(self) -> str:
         return (
             f"orientations={self.orientations}, inhibition={self.inhibition}, cell={self.cell}, "
-            f"stride={self.stride}, straighten={self.straighten}"
+            f"stride={self.stride}, straighten={self.straighten}, mirror={self.mirror}"
         )
 
 
 def count_features(
-    *, channels: int, height: int, width: int, orientations: int, cell: int, stride: int
+    *, channels: int, height: int, width: int, orientations: int, cell: int, stride: int, mirror: bool
 ) -> tuple[int, int, int]:
     """Maps, rows and columns of what `orient` returns."""
     maps = orientations + (_COLOURS if channels == 3 else 0)
     padding = _padding(cell, stride)
-    return maps, (height + 2 * padding - cell) // stride + 1, (width + 2 * padding - cell) // stride + 1
+    rows, columns = ((side + 2 * padding - cell) // stride + 1 for side in (height, width))
+    return maps, rows, (columns + 1) // 2 if mirror else columns
 
 
-def orient(images: Tensor, *, orientations: int, inhibition: int, cell: int, stride: int, straighten: bool) -> Tensor:
+def orient(
+    images: Tensor, *, orientations: int, inhibition: int, cell: int, stride: int, straighten: bool, mirror: bool
+) -> Tensor:
     """Images (n, channels, height, width) with entries k/255 to features (n, maps, rows, columns), whole numbers."""
     if has_torch_function_unary(images):
         return handle_torch_function(
@@ -74,19 +82,33 @@ def orient(images: Tensor, *, orientations: int, inhibition: int, cell: int, str
             cell=cell,
             stride=stride,
             straighten=straighten,
+            mirror=mirror,
         )
     pixels = torch.round(images.double() * 255).float()
-    grey = torch.floor(pixels.sum(dim=1, keepdim=True) / pixels.shape[1])
     if straighten:
-        shifts = _shear(grey.squeeze(1).long())
-        pixels, grey = _shift_rows(pixels, shifts), _shift_rows(grey, shifts)
-    edges = _edges(grey, orientations)
+        pixels = _shift_rows(pixels, _shear(_grey(pixels).squeeze(1).long()))
+    pooled = _pool(_maps(pixels, orientations, inhibition), cell, stride).double()
+    if mirror:
+        pooled = pooled + _pool(_maps(pixels.flip(3), orientations, inhibition), cell, stride)
+        pooled = pooled[..., : (pooled.shape[3] + 1) // 2]
+    return _whole_root(pooled).to(images.dtype)
+
+
+def _grey(pixels: Tensor) -> Tensor:
+    return torch.floor(pixels.sum(dim=1, keepdim=True) / pixels.shape[1])
+
+
+def _maps(pixels: Tensor, orientations: int, inhibition: int) -> Tensor:
+    edges = _edges(_grey(pixels), orientations)
     maps = torch.floor(torch.relu(16 * edges - inhibition * edges.sum(dim=1, keepdim=True)) / 64)
     if pixels.shape[1] == 3:
         maps = torch.cat([maps, _COLOUR_SCALE * _colours(pixels)], dim=1)
+    return maps
+
+
+def _pool(maps: Tensor, cell: int, stride: int) -> Tensor:
     padding = _padding(cell, stride)
-    pooled = functional.avg_pool2d(functional.pad(maps, (padding,) * 4), cell, stride, divisor_override=1)
-    return _whole_root(pooled).to(images.dtype)
+    return functional.avg_pool2d(functional.pad(maps, (padding,) * 4), cell, stride, divisor_override=1)
 
 
 def _padding(cell: int, stride: int) -> int:
@@ -150,6 +172,6 @@ def _shift_rows(images: Tensor, shifts: Tensor) -> Tensor:
 
 
 def _whole_root(numbers: Tensor) -> Tensor:
-    root = torch.floor(torch.sqrt(numbers.double()))
+    root = torch.floor(torch.sqrt(numbers))
     root = torch.where(root * root > numbers, root - 1, root)
     return torch.where((root + 1) * (root + 1) <= numbers, root + 1, root)

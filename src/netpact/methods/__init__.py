@@ -4,6 +4,7 @@ from netpact.methods.method import Method, compress
 from netpact.methods.options import METHODS, make_method, parse_settings
 from netpact.methods.quantize import GRIDS, Quantize
 from netpact.methods.rate_aware import RateAware
+from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import TernarySearch
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "METHODS",
     "Method",
     "Quantize",
+    "QuantizeDifference",
     "RateAware",
     "TernarySearch",
     "compress",

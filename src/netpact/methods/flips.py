@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.certificates import risk_bound
+from netpact.methods.sign_code import SignCode
 from netpact.progress import Progress
 
 # The search's own constants. They steer it and appear in no bound.
@@ -33,7 +34,16 @@ class Found:
 class Flips:
     """Features, labels and what follows from them: where a row's logits may move without costing a sample."""
 
-    def __init__(self, features: NDArray[np.float32], labels: NDArray[np.int64], *, classes: int) -> None:
+    def __init__(
+        self,
+        features: NDArray[np.float32],
+        labels: NDArray[np.int64],
+        *,
+        classes: int,
+        image: tuple[int, int] = (1, 1),
+    ) -> None:
+        """`image`: rows and columns of the maps that the features are; they decide how signs are coded."""
+        self.code = SignCode((classes, features.shape[1]), rows=image[0], columns=image[1])
         self.columns = np.ascontiguousarray(features.T)  # one row for each feature
         self.labels = labels
         self.classes = classes
@@ -91,13 +101,13 @@ def anneal(
     """Simulated annealing from the given signs; see TernarySearch. `hot` is the first temperature, in errors."""
     signs = start.copy()
     logits = flips.logits(signs)
-    best = Found(start, _score(flips.errors(logits), flips.samples, bit_price * sign_bits(signs)))
+    best = Found(start, _score(flips.errors(logits), flips.samples, bit_price * flips.code.total_bits(signs)))
     width = max(1, min(len(flips.columns), _UNDECIDED * _ENTRIES // flips.samples))
     price = 0.0
     for step in range(steps):
         if step % _REPRICE == 0:
             logits = flips.logits(signs)  # afresh, so that rounding does not add up
-            price = bit_price * errors_per_bit(flips.errors(logits), flips.samples, sign_bits(signs))
+            price = bit_price * errors_per_bit(flips.errors(logits), flips.samples, flips.code.total_bits(signs))
         row = int(random.integers(flips.classes))
         picked = np.arange(len(flips.columns))
         if width < len(picked):
@@ -111,7 +121,7 @@ def anneal(
             logits[row] += change * flips.columns[column]
             signs[row, column] = _STATES[state]
         if step % _RECORD == _RECORD - 1 or step == steps - 1:
-            score = _score(flips.errors(logits), flips.samples, bit_price * sign_bits(signs))
+            score = _score(flips.errors(logits), flips.samples, bit_price * flips.code.total_bits(signs))
             if score < best.score:
                 best = Found(signs.copy(), score)
             if progress is not None:
@@ -134,43 +144,15 @@ def _move_costs(
     unmoved = settled + int(np.count_nonzero((low < 0) & (high > 0)))
     features = flips.columns[picked[:, None], active]
     current = signs[row, picked]
+    bits = flips.code.change_bits(signs, row)[:, picked]
     costs = np.empty((len(_STATES), len(picked)))
     for index, state in enumerate(_STATES):
         right = np.full(len(picked), unmoved)
         moved = np.flatnonzero(current != state)
         change = (state - current[moved]).astype(np.float32)[:, None] * features[moved]
         right[moved] = settled + np.count_nonzero((change > low) & (change < high), axis=1)
-        costs[index] = flips.samples - right + price * _bits_after(signs, current, int(state))
+        costs[index] = flips.samples - right + price * bits[index]
     return costs
-
-
-def _bits_after(signs: NDArray[np.int8], current: NDArray[np.int8], state: int) -> NDArray[np.float64]:
-    """Code length of the signs after one entry of `current` has become `state`; it depends on counts only."""
-    places = signs.size
-    marks, minus = int(np.count_nonzero(signs)), int(np.count_nonzero(signs < 0))
-    by_old_state = [
-        _count_bits(places, marks - (old != 0) + (state != 0), minus - (old < 0) + (state < 0))
-        if marks >= (old != 0) and minus >= (old < 0)
-        else 0.0  # no such entry to change
-        for old in (-1, 0, 1)
-    ]
-    return np.array(by_old_state)[current.astype(np.int64) + 1]
-
-
-def sign_bits(signs: NDArray[np.int8]) -> float:
-    return _count_bits(signs.size, int(np.count_nonzero(signs)), int(np.count_nonzero(signs < 0)))
-
-
-def _count_bits(places: int, marks: int, minus: int) -> float:
-    """The Krichevsky-Trofimov code length of which places are marked, and which marks are negative."""
-    return _kt_bits(marks, places - marks) + _kt_bits(minus, marks - minus)
-
-
-def _kt_bits(ones: int, zeros: int) -> float:
-    if ones < 0 or zeros < 0:
-        return math.inf
-    nats = math.lgamma(ones + zeros + 1) + math.log(math.pi) - math.lgamma(ones + 0.5) - math.lgamma(zeros + 0.5)
-    return nats / math.log(2)
 
 
 def errors_per_bit(errors: int, samples: int, bits: float) -> float:
@@ -189,5 +171,5 @@ def _score(errors: int, samples: int, bits: float) -> float:
 
 def score_signs(flips: Flips, signs: NDArray[np.int8]) -> tuple[int, float, float]:
     """Errors, ideal bits, and the bound they give without a header."""
-    errors, bits = flips.errors(flips.logits(signs)), sign_bits(signs)
+    errors, bits = flips.errors(flips.logits(signs)), flips.code.total_bits(signs)
     return errors, bits, _score(errors, flips.samples, bits)

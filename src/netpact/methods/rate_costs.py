@@ -81,6 +81,6 @@ class _Witness:
 def _decisions(form: Form, symbol: int) -> list[tuple[Hashable, bool]]:
     """Asked of the form itself, so that a change of the code is a change of its costs."""
     witness, contexts = _Witness(), Contexts()
-    form.code_symbols(witness, np.array([symbol], dtype=np.int64), 1, contexts)
+    form.code_symbols(witness, np.array([symbol], dtype=np.int64), (1,), contexts)
     names: dict[int, Hashable] = {id(context): name for name, context in contexts.items()}
     return [(names[id(model)], decided) for model, decided in witness.seen if isinstance(model, Context)]

@@ -27,7 +27,7 @@ _ANY_STEP = ShortFloat(exponent=0, mantissa=0)
 class QuantizeDifference:
     """Every parameter as the base's plus a whole number of steps; where nothing changed, a symbol costs almost nothing.
 
-    base  the network that was there before the data; it is not written into the file
+    base  the network that was there before the data; it is not written into the file, but a helper's split is
     bits  2 to 16 bits for each difference before entropy coding
     """
 
@@ -53,7 +53,8 @@ class QuantizeDifference:
         for name, parameter in network.module.named_parameters():
             own = parameter.detach().numpy().astype(np.float64)
             tensors[name] = self._code(own - self.base.tensor(name, own.shape))
-        return Compressed(network.architecture, tensors)
+        split = None if self.base.recipe is None else self.base.recipe.split
+        return Compressed(network.architecture, tensors, split=split)
 
     def _code(self, difference: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> CodedTensor:
         form = fit_uniform_step(difference, bits=self.bits)

@@ -9,24 +9,36 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from netpact.methods.sign_code import SignCode
+from netpact.progress import Progress
 from netpact.seed import Seed
 
 # Constants of the training. They steer it and appear in no bound.
 _BATCH = 500
-_STEPS, _FREE_STEPS = 2400, 600
+_FEWEST_STEPS, _MOST_STEPS, _FREE_STEPS = 2400, 8000, 600
+_SAMPLES_A_STEP = 8  # large sets of samples are worth a longer training
 _RATE = 0.02  # Adam's learning rate, in units of the step between two signs
+_ALONE = 0.5  # the share of the steps in which entries are priced by their number alone, which finds sparse matrices
+_REPRICE = 5  # steps between two looks at what entries cost
 _SHARPNESS = 8.0  # of the smooth count of entries that round to a sign
 _SPREAD = 0.5  # standard deviation of the starting entries: about a third of them round to a sign
 _TEMPERATURE = 0.05  # of the logits at the start; learned
 
 
 def train_signs(
-    features: NDArray[np.float32], labels: NDArray[np.int64], start: NDArray[np.float64], *, rate: float, seed: Seed
+    features: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    start: NDArray[np.float64],
+    *,
+    code: SignCode,
+    rate: float,
+    seed: Seed,
+    progress: Progress | None = None,
 ) -> NDArray[np.int8]:
     """Signs (classes, features) that lower cross-entropy plus `rate` times the message length, both in nats a sample.
 
     Entries are rounded to -1, 0 or 1 on the way forward and treated as if they were not on the way back. What an entry
-    that is not zero costs follows from how many there are, as in the adaptive code: log2((1 - p) / p) + 1 bits.
+    that is not zero costs is what the code says at this moment, its influence on its neighbours' cost included.
     The length of a sample's features changes no prediction of a head without bias, so it is taken out.
     """
     x = torch.from_numpy(features)
@@ -34,24 +46,37 @@ def train_signs(
     x = x / x.std().clamp(min=1e-12)
     y = torch.from_numpy(labels)
     generator = seed.torch()
+    classes, width = start.shape
+    alone = SignCode((classes, width))
     begin = _train_freely(x, y, torch.from_numpy(start).float(), generator)
     entries = (begin / begin.std().clamp(min=1e-12) * _SPREAD).requires_grad_()
     log_scale = torch.tensor(math.log(_TEMPERATURE), requires_grad=True)
     optimizer = torch.optim.Adam([entries, log_scale], lr=_RATE)
-    for step in range(_STEPS):
-        optimizer.param_groups[0]["lr"] = _RATE * (1 - step / _STEPS)
+    steps = min(max(len(y) // _SAMPLES_A_STEP, _FEWEST_STEPS), _MOST_STEPS)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = _RATE * (1 - step / steps)
         picked = torch.randint(len(y), (min(_BATCH, len(y)),), generator=generator)
         soft = entries.clamp(-1, 1)
         hard = torch.round(soft)
-        share = float((hard != 0).float().mean().clamp(1e-4, 0.5))
-        bits = (math.log2((1 - share) / share) + 1) * torch.sigmoid(_SHARPNESS * (entries.abs() - 0.5)).sum()
+        if step % _REPRICE == 0:
+            prices = _mark_prices(code if step >= _ALONE * steps else alone, entries)
+        bits = (prices * torch.sigmoid(_SHARPNESS * (entries.abs() - 0.5))).sum()
         logits = log_scale.exp() * (x[picked] @ (soft + (hard - soft).detach()).T)
         loss = functional.cross_entropy(logits, y[picked]) + rate * math.log(2) * bits / len(y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        if progress is not None:
+            progress(step + 1, steps)
     signs: NDArray[np.int8] = torch.round(entries.detach().clamp(-1, 1)).numpy().astype(np.int8)
     return signs
+
+
+def _mark_prices(code: SignCode, entries: torch.Tensor) -> torch.Tensor:
+    """For every entry, how many bits a mark with its sign costs more than a zero."""
+    values = entries.detach().numpy()
+    change = code.all_change_bits(np.round(np.clip(values, -1, 1)).astype(np.int8))
+    return torch.from_numpy(np.where(values < 0, change[0], change[2]) - change[1]).float()
 
 
 def _train_freely(x: torch.Tensor, y: torch.Tensor, start: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

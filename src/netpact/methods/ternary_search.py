@@ -15,11 +15,12 @@ from netpact.coding import ShortFloat
 from netpact.errors import PactError
 from netpact.format import Compressed
 from netpact.format.loading import load_module
-from netpact.forms import CodedTensor, Ternary
+from netpact.forms import MAX_PLACES, CodedTensor, Ternary, TernaryMap, image_sides
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips, anneal
 from netpact.methods.quantize import Quantize
 from netpact.methods.sign_training import train_signs
+from netpact.models import Architecture, OwnModule, parameter_grids
 from netpact.network import Network
 from netpact.progress import Progress
 from netpact.seed import Seed
@@ -76,16 +77,26 @@ class TernarySearch:
             raise PactError(f"the last layer must be linear, {head.name} is {head.kind}", where=self.name)
         body = Quantize(bits=self.body_bits).compress(network)
         features, labels = head_inputs(_decoded(network, body), head.name, samples)
-        flips = Flips(features, labels, classes=head.shape[0])
+        image = head_image(body.architecture, head.name)
+        flips = Flips(features, labels, classes=head.shape[0], image=image)
         trained = network.module.get_submodule(head.name).get_parameter("weight").detach().numpy().astype(np.float64)
         signs = _search(flips, trained, self, progress)
         return replace_head(body, head.name, signs)
 
 
+def head_image(architecture: Architecture | OwnModule, name: str) -> tuple[int, int]:
+    """Rows and columns of the maps that the named layer's inputs are, as far as the architecture tells; else 1 x 1."""
+    if not isinstance(architecture, Architecture):
+        return 1, 1
+    rows, columns = image_sides(parameter_grids(architecture)[f"{name}.weight"])
+    return (rows, columns) if rows * columns <= MAX_PLACES else (1, 1)
+
+
 def replace_head(body: Compressed, name: str, signs: NDArray[np.int8]) -> Compressed:
     """The same network with the named linear layer coded as signs, without bias."""
     tensors = dict(body.tensors)
-    form = Ternary(ShortFloat(exponent=0, mantissa=0))
+    unit = ShortFloat(exponent=0, mantissa=0)
+    form = Ternary(unit) if head_image(body.architecture, name) == (1, 1) else TernaryMap(unit)
     tensors[f"{name}.weight"] = CodedTensor(form, signs.ravel().astype(np.int64), signs.shape)
     bias = f"{name}.bias"
     if bias in tensors:
@@ -106,7 +117,9 @@ def _search(
 
         seed = Seed(options.seed).child("ternary-search", restart)
         rate = options.bit_price * _START_RATES[restart % len(_START_RATES)]
-        start = train_signs(flips.columns.T, flips.labels, trained, rate=rate, seed=seed.child("start"))
+        start = train_signs(
+            flips.columns.T, flips.labels, trained, code=flips.code, rate=rate, seed=seed.child("start")
+        )
         random = seed.numpy()
         found = anneal(flips, start, steps=options.steps, bit_price=options.bit_price, random=random, progress=report)
         results.append(found)

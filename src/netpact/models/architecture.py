@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from netpact.errors import PactError, one_of
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
-from netpact.models.plan import Plan
+from netpact.models.plan import Linear, Plan
 
 MAX_SIZE = 65_535
 MAX_SIDE = 4_096
@@ -101,6 +101,15 @@ def parameter_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
     """Name and shape of every parameter, in the order of the built module's state dict."""
     return {
         f"{name}.{parameter}": shape
+        for name, layer in architecture.plan()
+        for parameter, shape in layer.shapes().items()
+    }
+
+
+def parameter_grids(architecture: Architecture) -> dict[str, tuple[int, ...]]:
+    """The same shapes, with the image spelled out where a linear layer follows a flattened one."""
+    return {
+        f"{name}.{parameter}": layer.grid if isinstance(layer, Linear) and parameter == "weight" else shape
         for name, layer in architecture.plan()
         for parameter, shape in layer.shapes().items()
     }

@@ -65,6 +65,7 @@ def _layer(layer: Layer) -> nn.Module:
             cell=layer.cell,
             stride=layer.stride,
             straighten=layer.straighten,
+            mirror=layer.mirror,
         )
     if isinstance(layer, Flatten):
         return nn.Flatten()

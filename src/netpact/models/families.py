@@ -12,6 +12,7 @@ from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
 MAX_SIZES = 64
+_VIEWS = "1 as it is, 2 straightened, 3 with its mirror image, 4 both"
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,11 @@ class Family:
 
 
 def _plan_linear(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-    return (("flatten", Flatten()), ("fc1", Linear(math.prod(input_shape), classes)))
+    return (("flatten", Flatten()), ("fc1", Linear(math.prod(input_shape), classes, image=_sides(input_shape))))
 
 
 def _plan_mlp(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-    return (("flatten", Flatten()), *_dense((math.prod(input_shape), *sizes, classes)))
+    return (("flatten", Flatten()), *_dense((math.prod(input_shape), *sizes, classes), image=_sides(input_shape)))
 
 
 def _plan_lenet5(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
@@ -43,7 +44,7 @@ def _plan_lenet5(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: 
             where="input shape",
             hint="conv, mlp and linear take small images",
         )
-    left = ((height // 2 - 4) // 2) * ((width // 2 - 4) // 2)
+    rows, columns = (height // 2 - 4) // 2, (width // 2 - 4) // 2
     return (
         ("conv1", Conv(channels, 6, kernel=5, padding=2)),
         ("conv1_relu", Relu()),
@@ -52,7 +53,7 @@ def _plan_lenet5(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: 
         ("conv2_relu", Relu()),
         ("conv2_pool", MaxPool()),
         ("flatten", Flatten()),
-        *_dense((16 * left, 120, 84, classes)),
+        *_dense((16 * rows * columns, 120, 84, classes), image=(rows, columns)),
     )
 
 
@@ -91,39 +92,50 @@ def _plan_convnet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes:
             layers.append((f"conv{number}_pool", MaxPool()))
             height, width = height // 2, width // 2
         channels = size
-    return (*layers, ("flatten", Flatten()), ("fc1", Linear(channels * height * width, classes)))
+    head = Linear(channels * height * width, classes, image=(height, width))
+    return (*layers, ("flatten", Flatten()), ("fc1", head))
 
 
 def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
     """A linear head without bias on fixed edge features; scaling the features changes no prediction."""
     channels, height, width = _image(input_shape, family="oriented")
-    orientations, inhibition, cell, stride, straighten = sizes
+    orientations, inhibition, cell, stride, view = sizes
     for name, value, allowed in (
         ("orientations", orientations, range(2, MAX_ORIENTATIONS + 1)),
         ("inhibition", inhibition, range(1, MAX_INHIBITION // orientations + 1)),
         ("cell", cell, range(1, min(height, width, MAX_CELL) + 1)),
         ("stride", stride, range(1, cell + 1)),
-        ("straighten (1 no, 2 yes)", straighten, range(1, 3)),
+        (f"view ({_VIEWS})", view, range(1, 5)),
         ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
     ):
         if value not in allowed:
             raise PactError(f"{name} must lie in {allowed.start}..{allowed.stop - 1}, got {value}", where="oriented")
-    edges = Edges(orientations, inhibition, cell, stride, straighten == 2)
+    edges = Edges(orientations, inhibition, cell, stride, straighten=view in (2, 4), mirror=view in (3, 4))
     maps, rows, columns = count_features(
-        channels=channels, height=height, width=width, orientations=orientations, cell=cell, stride=stride
+        channels=channels,
+        height=height,
+        width=width,
+        orientations=orientations,
+        cell=cell,
+        stride=stride,
+        mirror=edges.mirror,
     )
-    head = Linear(maps * rows * columns, classes, bias=False)
+    head = Linear(maps * rows * columns, classes, bias=False, image=(rows, columns))
     return (("edges", edges), ("flatten", Flatten()), ("fc1", head))
 
 
-def _dense(widths: tuple[int, ...]) -> Plan:
-    """Linear layers between neighbouring widths, a ReLU after each but the last."""
+def _dense(widths: tuple[int, ...], *, image: tuple[int, int] | None) -> Plan:
+    """Linear layers between neighbouring widths, a ReLU after each but the last; the first one sees a flat image."""
     layers: list[tuple[str, Layer]] = []
     for number in range(1, len(widths)):
-        layers.append((f"fc{number}", Linear(widths[number - 1], widths[number])))
+        layers.append((f"fc{number}", Linear(widths[number - 1], widths[number], image=image if number == 1 else None)))
         if number < len(widths) - 1:
             layers.append((f"fc{number}_relu", Relu()))
     return tuple(layers)
+
+
+def _sides(input_shape: tuple[int, ...]) -> tuple[int, int] | None:
+    return (input_shape[1], input_shape[2]) if len(input_shape) == 3 else None
 
 
 def _image(input_shape: tuple[int, ...], *, family: str) -> tuple[int, int, int]:
@@ -144,7 +156,7 @@ _ENTRIES = (
     Family(
         5,
         "oriented",
-        "sizes are orientations, inhibition in sixteenths, side of a cell, stride, straighten (1 no, 2 yes)",
+        f"sizes are orientations, inhibition in sixteenths, side of a cell, stride, view ({_VIEWS})",
         (8, 5, 8, 4, 1),
         5,
         5,

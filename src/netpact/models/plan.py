@@ -38,9 +38,20 @@ class AveragePool:
 
 @dataclass(frozen=True)
 class Linear:
+    """image: rows and columns of the maps that were flattened into the inputs, where there were any."""
+
     inputs: int
     outputs: int
     bias: bool = True
+    image: tuple[int, int] | None = None
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The shape of the weights with the image spelled out."""
+        if self.image is None:
+            return self.outputs, self.inputs
+        rows, columns = self.image
+        return self.outputs, self.inputs // (rows * columns), rows, columns
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         weight = {"weight": (self.outputs, self.inputs)}
@@ -69,6 +80,7 @@ class Edges:
     cell: int
     stride: int
     straighten: bool
+    mirror: bool
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {}

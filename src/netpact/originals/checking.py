@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -38,36 +37,6 @@ _BATCH = 256
 _TOLERANCE = 2e-12
 
 
-@dataclass(frozen=True)
-class OriginalVerdict:
-    """Agreed or refused, and why. disagreements and own_bound are the verifier's own; None where nothing was counted.
-
-    compressed is the verdict on the part that speaks about the network in the file.
-    """
-
-    agreed: bool
-    reasons: tuple[str, ...]
-    certificate: OriginalCertificate | None
-    compressed: Verdict | None
-    disagreements: int | None
-    own_bound: float | None
-
-    def __str__(self) -> str:
-        if self.agreed and self.certificate is not None:
-            return f"agreed: {self.certificate.sentence()}"
-        return "refused: " + "; ".join(self.reasons)
-
-    def to_json(self) -> dict[str, object]:
-        stated = {} if self.certificate is None else self.certificate.to_json()
-        return {
-            **stated,
-            "agreed": self.agreed,
-            "reasons": list(self.reasons),
-            "verified_disagreements": self.disagreements,
-            "verified_bound": self.own_bound,
-        }
-
-
 def verify_original(
     pact: Pact,
     original: nn.Module,
@@ -78,32 +47,34 @@ def verify_original(
     base: Base | None = None,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
-) -> OriginalVerdict:
+) -> Verdict:
     """Recount both parts, recompute both bounds with the second implementation, compare their sum."""
     certificate = pact.original
-    if certificate is None:
+    if not isinstance(certificate, OriginalCertificate):
         reason = "the file has no statement about the original network"
-        return OriginalVerdict(False, (reason,), None, None, None, None)
+        if certificate is not None:
+            reason = "the statement about the original network rests on a box, not on unlabelled samples"
+        return Verdict((reason,), certificate)
     check_original(original)
     source, fresh = as_data(data), open_unlabelled(unlabelled)
     check_inputs_fit(fresh, source)
     inputs = summarise_inputs(fresh)
     reasons = _compare_statement(certificate, original, inputs, fresh, source)
     if reasons:
-        return OriginalVerdict(False, tuple(reasons), certificate, None, None, None)
+        return Verdict(tuple(reasons), certificate)
     # The compressed network's part is a certificate like any other, and is checked as one.
     part = verify(
         pact.with_certificate(certificate.compressed), source, model=model, base=base, max_parameters=max_parameters
     )
     reasons += [f"compressed network: {reason}" for reason in part.reasons]
     if part.own_bound is None:
-        return OriginalVerdict(False, tuple(reasons), certificate, part, None, None)
+        return Verdict(tuple(reasons), certificate)
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
     disagreements = _recount(module, pact.arithmetic, original, fresh, progress)
     if disagreements > certificate.disagreements:
         reasons.append(f"{disagreements:,} disagreements counted, the certificate says {certificate.disagreements:,}")
     own_bound = _recompute(certificate, part.own_bound, reasons)
-    return OriginalVerdict(not reasons, tuple(reasons), certificate, part, disagreements, own_bound)
+    return Verdict(tuple(reasons), certificate, disagreements, own_bound, given=part.given)
 
 
 def _compare_statement(

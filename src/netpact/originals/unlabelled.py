@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from netpact.datasets import ArraySamples, Data, Samples
 from netpact.datasets.arrays import to_array
-from netpact.datasets.npz import _DAMAGE, _check_sizes
+from netpact.datasets.npz import read_arrays
 from netpact.errors import PactError
 from netpact.overlap import Inputs, find_overlap
 
@@ -41,28 +40,18 @@ def _without_labels(inputs: NDArray[Any], *, name: str) -> ArraySamples:
 
 
 def _read_inputs(path: Path) -> NDArray[Any]:
-    """The array x of an untrusted .npz file: no pickles, and sizes are checked before memory is taken."""
+    """The array x of an untrusted .npz file."""
     if path.suffix != ".npz":
         raise PactError(f"a path that ends in .npz is needed, got {path}", where=_NAME)
     hint = f"write it with np.savez_compressed(path, {_KEY}=inputs)"
-    try:
-        with path.open("rb") as file:
-            with zipfile.ZipFile(file) as archive:
-                found = [name.removesuffix(".npy") for name in archive.namelist()]
-                if found.count(_KEY) != 1:
-                    present = ", ".join(sorted(found)) or "nothing"
-                    raise PactError(f"needed: one array {_KEY}; in the file: {present}", where=str(path), hint=hint)
-                _check_sizes(archive, (_KEY,), path)
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                inputs: NDArray[Any] = arrays[_KEY]
-                return inputs
-    except FileNotFoundError as error:
-        raise PactError("there is no such file", where=str(path)) from error
-    except _DAMAGE as error:
-        raise PactError(
-            f"this cannot be read as an .npz file of plain arrays: {error}", where=str(path), hint=hint
-        ) from error
+
+    def choose(names: list[str]) -> tuple[str, ...]:
+        if names.count(_KEY) != 1:
+            present = ", ".join(sorted(names)) or "nothing"
+            raise PactError(f"needed: one array {_KEY}; in the file: {present}", where=str(path), hint=hint)
+        return (_KEY,)
+
+    return read_arrays(path, choose, hint=hint)[_KEY]
 
 
 def refuse_overlap(inputs: Inputs, data: Data, *, name: str) -> None:

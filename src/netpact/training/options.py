@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 
 import torch
 
@@ -30,9 +30,9 @@ class TrainOptions:
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise PactError(f"must be a whole number from 1 up, got {number!r}", where=name)
-        if self.optimizer not in OPTIMIZERS:
+        if not isinstance(self.optimizer, str) or self.optimizer not in OPTIMIZERS:
             raise one_of(self.optimizer, OPTIMIZERS, option="optimizer")
-        if self.schedule not in SCHEDULES:
+        if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
             raise one_of(self.schedule, SCHEDULES, option="schedule")
         if not _is_real(self.learning_rate) or self.learning_rate <= 0:
             raise PactError(f"must be a finite number above 0, got {self.learning_rate!r}", where="learning_rate")
@@ -49,6 +49,20 @@ class TrainOptions:
 
     def to_json(self) -> dict[str, object]:
         return {**asdict(self), "seed": {"number": self.seed.number, "path": list(self.seed.path)}}
+
+
+def parse_options(record: object, *, where: str) -> TrainOptions:
+    """The inverse of TrainOptions.to_json, for a record from an untrusted file."""
+    names = [entry.name for entry in fields(TrainOptions)]
+    if not isinstance(record, Mapping) or sorted(map(str, record)) != sorted(names):
+        raise PactError(f"training options need exactly the fields {', '.join(names)}", where=where)
+    seed = record["seed"]
+    if not isinstance(seed, Mapping) or sorted(map(str, seed)) != ["number", "path"]:
+        raise PactError("a seed needs exactly the fields number, path", where=f"{where}, seed")
+    path = seed["path"]
+    if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
+        raise PactError("the path of a seed is a list of names", where=f"{where}, seed")
+    return TrainOptions(**{**record, "seed": Seed(seed["number"], tuple(path))})
 
 
 def _is_real(number: object) -> bool:

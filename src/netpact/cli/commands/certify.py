@@ -26,39 +26,39 @@ def certify(
 ) -> None:
     """Count the errors of what is in the file on the training data, and add the certificate to the file.
 
-    With --original and --unlabelled a second statement is added, about the network before compression. Each of the two
-    holds separately with probability 1 - delta.
+    With --original a second statement is added, about the network before compression. With --unlabelled it rests on
+    fresh inputs; without, on how close the two networks are, which is looser. Each of the two statements holds
+    separately with probability 1 - delta.
+
+    For a file told relative to a helper network (--base), the bound is about the samples that the helper has not seen,
+    and the helper's own hold-out bound is stated beside it.
 
     Example: netpact certify mlp.pact --data digits
     """
     from netpact.certification import certify as state
-    from netpact.cli.models import own_model
-    from netpact.cli.originals import open_base_options, open_original
-    from netpact.datasets import load_data
-    from netpact.format import Pact
+    from netpact.cli.originals import open_case, state_original
 
     set_threads(threads)
-    pact = Pact.read(file)
-    asked = open_original(original, unlabelled, model=model)
-    source, make = load_data(data), own_model(model)
-    ground, ground_data = open_base_options(base, base_data)
+    case = open_case(file, data, model=model, base=base, base_data=base_data, original=original, unlabelled=unlabelled)
     with progress_bar("counting errors") as bar:
         certified = state(
-            pact, source, delta=delta, form=form, model=make, base=ground, base_data=ground_data, progress=bar
+            case.pact,
+            case.data,
+            delta=delta,
+            form=form,
+            model=case.model,
+            base=case.base,
+            base_data=case.base_data,
+            progress=bar,
         )
-    if asked is not None:
-        from netpact.originals import certify_original
-
-        with progress_bar("counting disagreements") as bar:
-            statement = certify_original(
-                pact, asked[0], source, asked[1], delta=delta, model=make, base=ground, progress=bar
-            )
-        certified = certified.with_original(statement)
+    if case.original is not None:
+        with progress_bar("comparing with the original network") as bar:
+            certified = certified.with_original(state_original(case, delta=delta, progress=bar))
     certified.write(file)
     assert certified.certificate is not None
     people.print(certified.certificate.sentence(), soft_wrap=True)
     record = certified.certificate.to_json()
-    if asked is not None and certified.original is not None:
+    if case.original is not None and certified.original is not None:
         people.print(certified.original.sentence(), soft_wrap=True)
         record["original"] = certified.original.to_json()
     if json:

@@ -7,13 +7,20 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
+from netpact.cli.originals import BaseData, BaseFile
 
 
 def compress(
     model: ModelName,
     data: DataName,
     out: Annotated[Path, typer.Option(help="The .pact file to write.", show_default=False)],
-    method: Annotated[str, typer.Option(help="quantize, rate-aware or ternary-search")] = "quantize",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="quantize, rate-aware, ternary-search; or quantize-difference, the default with --base.",
+            show_default=False,
+        ),
+    ] = "",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the method; may be given several times."),
@@ -21,6 +28,8 @@ def compress(
     weights: Annotated[
         Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")
     ] = None,
+    base: BaseFile = None,
+    base_data: BaseData = "",
     arithmetic: Annotated[
         str, typer.Option(help="float32 or float64: how the network is run and certified.")
     ] = "float32",
@@ -31,23 +40,33 @@ def compress(
 
     quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary).
     rate-aware: epochs, rate, learning_rate, levels, seed. ternary-search: steps, restarts, bit_price, body_bits, seed.
+    quantize-difference: bits=2..16.
+
+    With --base the file tells only what differs from that network; whoever opens the file needs the base as well.
+    A base is trained on other data (copies of samples in --base-data are refused) or a helper (train --helper-percent).
 
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """
     from netpact.cli.models import trained_model
+    from netpact.cli.originals import open_base_options
     from netpact.datasets import load_data
     from netpact.format import seal
     from netpact.methods import compress as run_method
     from netpact.methods import make_method, parse_settings
     from netpact.network import trace
+    from netpact.priors import find_ground
 
     set_threads(threads)
-    chosen = make_method(method, parse_settings(settings or []))
+    ground, ground_data = open_base_options(base, base_data)
+    name = method or ("quantize" if ground is None else "quantize-difference")
+    chosen = make_method(name, parse_settings(settings or []), base=ground)
     source = load_data(data)
     network = trace(trained_model(model, source, weights=weights), source)
     with progress_bar(f"compressing {network.name}") as bar:
         compressed = run_method(network, chosen, samples=source.train, arithmetic=arithmetic, progress=bar)
     pact = seal(compressed)
+    # A base that cannot be certified with these data is refused now, not after the file has been given away.
+    find_ground(pact, source, ground, ground_data, max_parameters=network.parameters)
     path = pact.write(out)
     people.print(
         f"{path}: {network.parameters:,} parameters in {len(pact.message):,} bytes "

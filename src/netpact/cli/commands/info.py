@@ -1,16 +1,28 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from rich.table import Table
 
 from netpact.cli.console import people, print_json
 from netpact.cli.models import own_model
 from netpact.cli.options import Json, OwnModel, PactFile
+from netpact.cli.originals import BaseFile
+from netpact.errors import PactError
+
+if TYPE_CHECKING:
+    from netpact.datasets import Split
+    from netpact.format import Compressed, Pact
 
 
-def info(file: PactFile, model: OwnModel = "", json: Json = False) -> None:
+def info(file: PactFile, model: OwnModel = "", base: BaseFile = None, json: Json = False) -> None:
     """What is in a .pact file: the network, what each field of the message costs, and what is certified.
 
-    Needs no data and checks nothing about the certificate: that is what verify does. Example: netpact info mlp.pact
+    Needs no data and checks nothing about the certificate: that is what verify does. With --base it says whether this
+    is the base network, or the helper, that the file is told relative to.
+
+    Example: netpact info mlp.pact
     """
     from netpact.format import DECODER_VERSION, Pact, measure_message
 
@@ -20,6 +32,7 @@ def info(file: PactFile, model: OwnModel = "", json: Json = False) -> None:
     ledger = measure_message(compressed)
     stated = None if pact.certificate is None else pact.certificate.to_json()
     architecture = compressed.architecture
+    relative = _describe_relative(pact, compressed, base)
     if json:
         print_json(
             {
@@ -32,6 +45,7 @@ def info(file: PactFile, model: OwnModel = "", json: Json = False) -> None:
                 "message_bytes": len(pact.message),
                 "code_bits": pact.code_bits,
                 "message_sha256": pact.message_sha256,
+                "relative": relative,
                 "ledger": [{"field": field, "bits": bits} for field, bits in ledger],
                 "certificate": stated,
                 "original": None if pact.original is None else pact.original.to_json(),
@@ -43,6 +57,8 @@ def info(file: PactFile, model: OwnModel = "", json: Json = False) -> None:
         f"{compressed.arithmetic}\n{len(pact.message):,} bytes, {pact.code_bits:,} bits with their number announced",
         soft_wrap=True,
     )
+    if relative is not None:
+        people.print(_relative_words(relative, compressed.split), soft_wrap=True)
     listing = Table("field", "bits", title="What the message holds", title_justify="left")
     listing.columns[1].justify = "right"
     for field, bits in ledger:
@@ -54,3 +70,39 @@ def info(file: PactFile, model: OwnModel = "", json: Json = False) -> None:
     people.print(f"stated, not checked here: {pact.certificate.sentence()}", soft_wrap=True)
     if pact.original is not None:
         people.print(f"stated, not checked here: {pact.original.sentence()}", soft_wrap=True)
+
+
+def _describe_relative(pact: Pact, compressed: Compressed, path: Path | None) -> dict[str, object] | None:
+    """What the file says about its base, and whether the one given is that; None for a file without a base."""
+    from netpact.format import is_relative, open_base
+
+    base = None if path is None else open_base(path)
+    if not is_relative(compressed):
+        if base is not None:
+            raise PactError("this file is not told relative to a base network", where="--base", hint="leave it out")
+        return None
+    changed = sum(int((tensor.symbols != 0).sum()) for tensor in compressed.tensors.values())
+    stated = pact.certificate
+    sha256 = None if stated is None else stated.base_sha256 if stated.helper is None else stated.helper.sha256
+    if base is not None:
+        pact.to_module(base=base)  # names and shapes must fit
+        if sha256 is not None and base.sha256 != sha256:
+            raise PactError(
+                f"another network: its sha256 is {base.sha256}, the certificate names {sha256}",
+                where=f"base {base.name}",
+            )
+    split = compressed.split
+    return {
+        "split": None if split is None else {"percent": split.percent, "counter": split.counter},
+        "changed_weights": changed,
+        "stated_sha256": sha256,
+        "base_sha256": None if base is None else base.sha256,
+    }
+
+
+def _relative_words(relative: dict[str, object], split: Split | None) -> str:
+    kind = "a base network from other data" if split is None else f"a helper network that has seen {split}"
+    stated = relative["stated_sha256"]
+    named = "no certificate names it yet" if stated is None else f"sha256 {stated}"
+    fits = "" if relative["base_sha256"] is None else "; the one given fits"
+    return f"told relative to {kind}; {relative['changed_weights']:,} weights differ from it; {named}{fits}"

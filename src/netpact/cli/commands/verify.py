@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.options import DataName, Json, OwnModel, PactFile, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
@@ -11,6 +15,9 @@ def verify(
     model: OwnModel = "",
     base: BaseFile = None,
     base_data: BaseData = "",
+    retrain: Annotated[
+        bool, typer.Option("--retrain", help="Train the helper network again, by the recipe in the file.")
+    ] = False,
     original: OriginalWeights = None,
     unlabelled: UnlabelledFile = None,
     threads: Threads = 0,
@@ -18,34 +25,41 @@ def verify(
 ) -> int:
     """Check a file's certificate from the file and the data alone: decode, recount, recompute, compare.
 
-    With --original and --unlabelled the statement about the network before compression is checked as well.
+    A data-dependent certificate needs its helper network: from --base ("agreed, given the stated helper"), or trained
+    again with --retrain, for which file and data are enough.
+
+    With --original, and --unlabelled where it rests on fresh inputs, the statement about the network before compression
+    is checked as well.
 
     Exit code 0: agreed. 1: refused, with the reasons. Example: netpact verify mlp.pact --data digits --json
     """
-    from netpact.cli.models import own_model
-    from netpact.cli.originals import open_base_options, open_original
-    from netpact.datasets import load_data
-    from netpact.format import Pact
+    from dataclasses import replace
+
+    from netpact.cli.originals import check_original, open_case, original_options
+    from netpact.errors import PactError
     from netpact.verification import verify as check
 
     set_threads(threads)
-    pact = Pact.read(file)
-    asked = open_original(original, unlabelled, model=model)
-    source, make = load_data(data), own_model(model)
-    ground, ground_data = open_base_options(base, base_data)
+    if retrain and base is not None:
+        raise PactError("with --retrain the helper is trained again, and no base is read", where="--base")
+    case = open_case(file, data, model=model, base=base, base_data=base_data, original=original, unlabelled=unlabelled)
+    pact = case.pact
+    if retrain:
+        from netpact.priors import retrain_helper
+
+        with progress_bar("training the helper again") as bar:
+            case = replace(case, base=retrain_helper(pact, case.data, progress=bar))
     with progress_bar("verifying") as bar:
-        verdict = check(pact, source, model=make, base=ground, base_data=ground_data, progress=bar)
+        verdict = check(pact, case.data, model=case.model, base=case.base, base_data=case.base_data, progress=bar)
     people.print(str(verdict), style="green" if verdict.agreed else "red", soft_wrap=True, markup=False)
     record, agreed = verdict.to_json(), verdict.agreed
-    if asked is not None:
-        from netpact.originals import verify_original
-
+    if case.original is not None:
         with progress_bar("verifying the original's statement") as bar:
-            second = verify_original(pact, asked[0], source, asked[1], model=make, base=ground, progress=bar)
+            second = check_original(case, progress=bar)
         people.print(str(second), style="green" if second.agreed else "red", soft_wrap=True, markup=False)
         record["original"], agreed = second.to_json(), agreed and second.agreed
     elif pact.original is not None:
-        people.print("not checked: the statement about the original network (give --original and --unlabelled)")
+        people.print(f"not checked: the statement about the original network (give {original_options(pact)})")
     if json:
         print_json(record)
     return 0 if agreed else 1

@@ -1,0 +1,81 @@
+"""netpact's side: Quantize over all its grids, RateAware over a few prices of a bit."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from rows import FileRow
+from subjects import DELTA, Subject, measure_test_error, smallest, time_work
+
+import netpact
+
+_DEFAULT = netpact.Quantize()
+
+
+def quantize_settings() -> list[netpact.Quantize]:
+    both = (False, True)
+    even = [netpact.Quantize(bits=bits, shared=shared) for bits in range(2, 8) for shared in both]
+    books = [netpact.Quantize(bits=bits, grid="codebook", shared=shared) for bits in range(2, 5) for shared in both]
+    signs = [netpact.Quantize(grid="ternary", density=density) for density in (0.2, 0.3, 0.5)]
+    return [*even, *books, *signs]
+
+
+def quantize_rows(subject: Subject) -> list[FileRow]:
+    """The default, and the smallest file at equal accuracy. Nothing is retrained, no sample is looked at."""
+    network = netpact.trace(subject.module, subject.data)
+    rows, pacts = [], []
+    for method in quantize_settings():
+        pact, milliseconds = time_work(lambda method=method: netpact.seal(netpact.compress(network, method)))  # type: ignore[misc]
+        rows.append(_row(subject, pact, "netpact Quantize", _describe(method), milliseconds))
+        pacts.append(pact)
+    shown = [quantize_settings().index(_DEFAULT)]
+    best = smallest(rows, subject)
+    if best is not None and rows.index(best) not in shown:
+        shown.append(rows.index(best))
+    return [_with_certificate(rows[place], pacts[place], subject) for place in shown]
+
+
+def rate_aware_rows(subject: Subject, methods: list[netpact.RateAware]) -> tuple[list[FileRow], netpact.Pact | None]:
+    """Every setting that was tried, since each trains further; and the smallest pact at equal accuracy."""
+    network = netpact.trace(subject.module, subject.data)
+    rows, pacts = [], []
+    for method in methods:
+        started = time.perf_counter()
+        pact = netpact.seal(netpact.compress(network, method, samples=subject.data.train))
+        # Once, not three times: it is training, and takes minutes.
+        milliseconds = 1000.0 * (time.perf_counter() - started)
+        row = _row(subject, pact, "netpact RateAware", _describe(method), milliseconds)
+        rows.append(_with_certificate(row, pact, subject))
+        pacts.append(pact)
+    best = smallest(rows, subject)
+    return rows, None if best is None else pacts[rows.index(best)]
+
+
+def _row(subject: Subject, pact: netpact.Pact, method: str, setting: str, milliseconds: float) -> FileRow:
+    module, reading = time_work(pact.to_module)
+    return FileRow(
+        network=subject.name,
+        method=method,
+        setting=setting,
+        size_bytes=len(pact.message),
+        test_error=measure_test_error(module, subject),
+        encode_ms=milliseconds,
+        decode_ms=reading,
+    )
+
+
+def _with_certificate(row: FileRow, pact: netpact.Pact, subject: Subject) -> FileRow:
+    """The real certificate: errors are counted with the bound on rounding, ties and near ties among them."""
+    certificate = netpact.certify(pact, subject.data, delta=DELTA).certificate
+    assert certificate is not None
+    return replace(row, train_errors=certificate.errors, bound=certificate.bound)
+
+
+def _describe(method: netpact.Quantize | netpact.RateAware) -> str:
+    if isinstance(method, netpact.RateAware):
+        return f"{method.epochs} epochs, rate {method.rate:g}, levels {method.levels}"
+    if method == _DEFAULT:
+        return "default (4 bits)"
+    kind = f"density {method.density:g}" if method.grid == "ternary" else f"{method.bits} bits"
+    return f"{method.grid}, {kind}{', shared' if method.shared else ''}"

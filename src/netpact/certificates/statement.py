@@ -1,0 +1,58 @@
+"""What all certificates have in common: words about them, and JSON there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
+
+from netpact.certificates.json_form import Layout, statement_from_json, statement_to_json
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Statement:
+    """A proven statement. A subclass is a frozen dataclass that names its layout in JSON and the module of its words.
+
+    counted  the field that holds what was counted on the samples, and that a verifier counts again
+    """
+
+    layout: ClassVar[Layout]
+    words: ClassVar[ModuleType]
+    counted: ClassVar[str]
+
+    @property
+    def kind(self) -> str:
+        return "certificate"
+
+    @property
+    def theorem(self) -> str:
+        said: str = self.words.theorem(self)
+        return said
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The premises of the theorem."""
+        said: tuple[str, ...] = self.words.assumptions(self)
+        return said
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """What rests on the word of whoever made the certificate: the program cannot check it."""
+        said: tuple[str, ...] = self.words.declarations(self)
+        return said
+
+    def sentence(self) -> str:
+        """The whole statement in plain words."""
+        said: str = self.words.sentence(self)
+        return said
+
+    def to_json(self) -> dict[str, object]:
+        """All fields and everything derived from them, ready for json.dumps."""
+        return statement_to_json(self)
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, object] | str) -> Self:
+        """The certificate that to_json wrote; anything unknown, missing, ill-typed or contradictory is refused."""
+        return statement_from_json(cls, source)

@@ -1,0 +1,62 @@
+"""The same data made strange: what a search still finds when nobody can have designed a stem for it.
+
+NAME:permuted-pixels    the places of an image permuted, all images alike, so that neighbours are none
+NAME:permuted-classes   the classes numbered otherwise
+NAME:random-labels      labels drawn anew, each class equally likely: no classifier's true error is below chance
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+from numpy.typing import NDArray
+
+from netpact.datasets.samples import ArraySamples, Data
+from netpact.errors import one_of
+from netpact.seed import Seed
+
+Part = tuple[NDArray[Any], NDArray[Any]]
+
+
+def vary(data: Data, variant: str) -> Data:
+    """A variant by name; what is random about it is the same every time."""
+    if variant not in VARIANTS:
+        raise one_of(variant, tuple(VARIANTS), option=f"variant of {data.name}")
+    name = f"{data.name}:{variant}"
+
+    def part(samples: ArraySamples, which: str) -> ArraySamples:
+        seed = Seed(0).child("variant", variant)
+        # A permutation is the same for both parts, drawn labels are not.
+        inputs, labels = VARIANTS[variant](samples, seed.child(which) if variant == _DRAWN else seed)
+        return ArraySamples(inputs, labels, f"{name} {which}", data.classes)
+
+    # load_data makes no other kind of samples.
+    test = None if data.test is None else part(cast(ArraySamples, data.test), "test")
+    return replace(data, name=name, train=part(cast(ArraySamples, data.train), "train"), test=test)
+
+
+def _permute_pixels(samples: ArraySamples, seed: Seed) -> Part:
+    """The channels of a pixel stay together."""
+    shape = samples.input_shape
+    channels = shape[0] if len(shape) == 3 else 1
+    flat = samples.inputs.reshape(samples.count, channels, -1)
+    order = seed.numpy().permutation(flat.shape[2])
+    return flat[:, :, order].reshape(samples.inputs.shape), samples.labels
+
+
+def _permute_classes(samples: ArraySamples, seed: Seed) -> Part:
+    return samples.inputs, seed.numpy().permutation(samples.classes)[samples.labels]
+
+
+def _draw_labels(samples: ArraySamples, seed: Seed) -> Part:
+    return samples.inputs, seed.numpy().integers(0, samples.classes, samples.count)
+
+
+_DRAWN = "random-labels"
+VARIANTS: dict[str, Callable[[ArraySamples, Seed], Part]] = {
+    "permuted-pixels": _permute_pixels,
+    "permuted-classes": _permute_classes,
+    _DRAWN: _draw_labels,
+}

@@ -1,0 +1,36 @@
+"""Searches with a name: what to run again to get a record's file, on its own data or on any other.
+
+They steer a search and appear in no bound: what a search chooses is in the message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netpact.errors import one_of
+
+
+@dataclass(frozen=True)
+class Preset:
+    data: str
+    candidates: tuple[str, ...]
+    rates: tuple[float, ...]
+    rounds: int
+    seed: int = 0
+
+
+PRESETS = {
+    "mnist": Preset("mnist", ("oriented:8-5-8-4-2",), (8.0,), rounds=4),
+    "fashion_mnist": Preset("fashion_mnist", ("oriented:8-5-6-3-1",), (6.0,), rounds=4),
+    "cifar10": Preset("cifar10", ("oriented:8-5-8-4-3",), (5.0,), rounds=3),
+    "digits": Preset("digits", ("linear", "oriented:8-5-4-2-1"), (4.0, 6.0, 8.0), rounds=6),
+    "mnist-learned": Preset("mnist", ("convnet:2-5-6-12",), (7.0,), rounds=1),
+    "fashion_mnist-learned": Preset("fashion_mnist", ("convnet:2-5-6-12",), (8.0,), rounds=1),
+    "cifar10-learned": Preset("cifar10", ("convnet:2-5-8-16",), (8.0,), rounds=1),
+}
+
+
+def find_preset(name: str) -> Preset:
+    if name not in PRESETS:
+        raise one_of(name, tuple(PRESETS), option="preset")
+    return PRESETS[name]

@@ -1,0 +1,91 @@
+"""One thing that was tried, and the notebook that keeps every one of them in a folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from netpact.certificates import risk_bound
+from netpact.format import Compressed, Pact, seal
+from netpact.network import count_errors
+from netpact.progress import Progress
+from netpact.runs import MISSING, JsonValue, ResultStore, Task
+from netpact.version import __version__
+
+if TYPE_CHECKING:
+    from netpact.datasets import Data
+
+Working = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was tried: the errors of the network, the bits of its whole message, and the bound they give."""
+
+    name: str
+    errors: int
+    bits: int
+    score: float
+    seconds: float
+
+    def to_json(self) -> dict[str, JsonValue]:
+        return dict(asdict(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    trial: Trial
+    pact: Pact
+
+
+class Notebook:
+    """Runs trials, or finds them in the store; keeps the ledger."""
+
+    def __init__(
+        self,
+        data: Data,
+        seed: int,
+        delta: float,
+        store: ResultStore,
+        *,
+        progress: Callable[[Trial], None] | None,
+        working: Working | None,
+    ) -> None:
+        self.data, self.seed = data, seed
+        self.ledger: list[Trial] = []
+        self._delta, self._store, self._progress, self._working = delta, store, progress, working
+        self._fingerprint = data.train.fingerprint()
+
+    def trial(self, name: str, run: Callable[[Progress], Compressed]) -> Tried:
+        # The task is only a key here: data, seed and name decide the result.
+        arguments: dict[str, JsonValue] = {"fingerprint": self._fingerprint, "seed": self.seed, "trial": name}
+        task = Task(name, describe_trial, arguments, version=__version__)
+        stored = self._store.get(task)
+        if stored is MISSING or not isinstance(stored, dict):
+            started = time.monotonic()
+            pact = seal(run(lambda done, total: self._tell(name, done, total)))
+            errors = count_errors(pact.to_module(), self.data.train, arithmetic=pact.arithmetic).errors
+            seconds = time.monotonic() - started
+            self._store.put(
+                task, {"errors": errors, "message": pact.message.hex(), "seconds": seconds}, seconds=seconds
+            )
+        else:
+            errors, seconds = int(stored["errors"]), float(stored["seconds"])
+            pact = Pact(bytes.fromhex(stored["message"]))
+        score = risk_bound(errors=errors, samples=self.data.train.count, code_bits=pact.code_bits, delta=self._delta)
+        trial = Trial(name, errors, pact.code_bits, score, seconds)
+        self.ledger.append(trial)
+        if self._progress is not None:
+            self._progress(trial)
+        return Tried(trial, pact)
+
+    def _tell(self, name: str, done: int, total: int) -> None:
+        if self._working is not None:
+            self._working(name, done, total)
+
+
+def describe_trial(*, fingerprint: str, seed: int, trial: str) -> str:
+    """What identifies a trial in the store."""
+    return f"{trial}, seed {seed}, data {fingerprint}"

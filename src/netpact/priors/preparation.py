@@ -1,0 +1,92 @@
+"""The helper network of a data-dependent prior: trained on the part of the sample that the bound leaves out.
+
+Given that part, the certified samples are still independent draws, and the helper does not depend on them. So it may be
+any function of its part; but whatever is chosen by looking at the certified samples has to be in the message.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from netpact.certificates import read_object
+from netpact.datasets import Data, as_data, set_aside
+from netpact.errors import PactError
+from netpact.files import write_atomically
+from netpact.format import Base, Pact, base_of
+from netpact.format.base import HELPER_NOTE
+from netpact.models import MAX_PARAMETERS, build, check_weights_path, parse_model
+from netpact.models.tensors import pack_tensors, state_of
+from netpact.models.weights import fill_module
+from netpact.progress import Progress
+from netpact.training import Epoch, Recipe, train
+
+
+def train_helper(
+    data: Data | object,
+    recipe: Recipe,
+    *,
+    name: str = "helper",
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+    max_parameters: int = MAX_PARAMETERS,
+) -> Base:
+    """Train the recipe's network on its part of the training samples; no other sample is looked at."""
+    source = as_data(data)
+    seen, _ = set_aside(source.train, recipe.split)
+    architecture = parse_model(recipe.model, input_shape=source.input_shape, classes=source.classes)
+    start = build(architecture, seed=recipe.options.seed.child("start"), max_parameters=max_parameters)
+
+    def report(epoch: Epoch) -> None:
+        if progress is not None:
+            progress(epoch.epoch, recipe.options.epochs)
+
+    trained = train(start, seen, recipe.options, progress=report, checkpoint=checkpoint)
+    return base_of(trained.module, name=name, data_fingerprint=source.train.fingerprint(), recipe=recipe)
+
+
+def retrain_helper(
+    pact: Pact,
+    data: Data | object,
+    *,
+    progress: Progress | None = None,
+    max_parameters: int = MAX_PARAMETERS,
+) -> Base:
+    """Train the helper of a certified file again, from the recipe in its certificate: verify then needs no base file.
+
+    Whether it comes out bit for bit depends on the versions of torch and netpact, and on the number of threads. Where
+    it does not, verify counts the errors of the network told relative to this helper.
+    """
+    stated = None if pact.certificate is None else pact.certificate.helper
+    if stated is None:
+        raise PactError(
+            "the file has no certificate that names a helper network",
+            where="certificate",
+            hint="leave --retrain out: only a data-dependent certificate has a helper",
+        )
+    recipe = Recipe.from_json(read_object(stated.recipe))
+    made = train_helper(data, recipe, name=stated.name, progress=progress, max_parameters=max_parameters)
+    return Base(made.name, made.tensors, made.data_fingerprint, recipe, retrained=True)
+
+
+def helper_module(helper: Base, recipe: Recipe, data: Data, *, max_parameters: int = MAX_PARAMETERS) -> nn.Module:
+    """The helper as a network of its own, as its recipe names it."""
+    architecture = parse_model(recipe.model, input_shape=data.input_shape, classes=data.classes)
+    module = build(architecture, max_parameters=max_parameters)
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in helper.tensors.items()}
+    fill_module(module, tensors, where=f"base {helper.name}")
+    return module
+
+
+def save_helper(helper: Base, data: Data | object, path: str | Path) -> Path:
+    """Write weights that open as any others do, with the recipe and the data's fingerprint in the same file."""
+    if helper.recipe is None:
+        raise PactError("only a network with a recipe is a helper", where=f"base {helper.name}", hint="train_helper")
+    module = helper_module(helper, helper.recipe, as_data(data))
+    note = {
+        "architecture": module.netpact_architecture.to_json(),  # type: ignore[operator,union-attr]
+        HELPER_NOTE: {"data_fingerprint": helper.data_fingerprint, "recipe": helper.recipe.to_json()},
+    }
+    return write_atomically(check_weights_path(path), pack_tensors(state_of(module), note))

@@ -1,0 +1,72 @@
+"""What a layer with weights does to the bound on the difference of two networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from netpact.errors import PactError
+from netpact.network.rounding import Spread, value_of
+from netpact.promises.deviation import Deviation, make_deviation, size_of
+from netpact.promises.layer_bounds import LayerBounds
+from netpact.promises.lipschitz import copying_norm
+from netpact.promises.outward import round_up, round_up_float
+
+# Axes that a layer's input has, the samples' first: a layer that takes them for something else would mix samples.
+_AXES: dict[type[nn.Module], Callable[[int], bool]] = {
+    nn.Linear: lambda axes: axes >= 2,
+    nn.Conv2d: lambda axes: axes == 4,
+    nn.BatchNorm1d: lambda axes: axes in (2, 3),
+    nn.BatchNorm2d: lambda axes: axes == 4,
+}
+
+
+def follow_layer(name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> Any:
+    """A layer with weights: W for the network that is run, W^ for the other one.
+
+        e_out = |W^| e_in + |W - W^| |h_in(x)| + |b - b^| sqrt(places)
+                + gamma (|W^|_abs (|h_in(x)| + e_in) + |b^| sqrt(places))
+
+    |h_in(x)| is of the network that is run, |W^|_abs the layer with |W^| in place of W^ (what its rounding depends on),
+    places the number of outputs that share one bias: height times width for images. Where both networks are known,
+    |(W - W^) h_in(x) + b - b^| itself takes the place of the second and third term.
+    """
+    if not isinstance(x, Deviation):
+        raise PactError(f"{name}: it is run on something that does not come from the input", where="network")
+    h, walk = x.held, x.walk
+    result = layer(h)
+    if not _AXES[type(layer)](value_of(h).dim()):
+        walk.unknown.append(f"{name} on a tensor of shape {tuple(value_of(h).shape)}")
+        return make_deviation(result, torch.full_like(x.bound, math.inf), walk)
+    size, distance = bounds.size, bounds.distance
+    out = value_of(result)
+    channels = out.shape[-1] if isinstance(layer, nn.Linear) else out.shape[1]
+    entries = out[0].numel()
+    root = round_up_float(math.sqrt(entries // channels))
+    reach = size_of(h)
+    felt = round_up(reach + x.bound) * _padding_norm(layer, h)
+    added = distance.weights * reach + distance.shift * root
+    if bounds.difference is not None:
+        # The difference's entries are rounded by 2^-53 of themselves, which its own rounding bound knows nothing of.
+        hidden = 2.0**-52 * (size.spill * distance.weights * felt + distance.shift * root)
+        added = torch.minimum(round_up(added), size_of(bounds.difference(h)) + hidden)
+    bound = size.gain * x.bound + added
+    noise = walk.other.gamma(size.terms) * (size.roughness * felt + size.offset * root)
+    tiny = walk.other.underflow(size.terms) * (math.sqrt(entries) + felt + size.mean * root)
+    return make_deviation(result, round_up(bound + noise + tiny), walk)
+
+
+def _padding_norm(layer: nn.Module, h: Spread) -> float:
+    """Padding by copies of entries makes the input of the sums larger; zeros do not."""
+    if not isinstance(layer, nn.Conv2d) or layer.padding_mode == "zeros":
+        return 1.0
+    amounts, mode = layer._reversed_padding_repeated_twice, layer.padding_mode
+    shape = (1, 1, *value_of(h).shape[2:])
+    norms = copying_norm(lambda image: functional.pad(image, amounts, mode=mode), shape)
+    assert norms is not None
+    return norms[0]

@@ -1,0 +1,61 @@
+"""How a helper network was trained, so that anyone can train it again from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+import torch
+
+from netpact.datasets import Split
+from netpact.errors import PactError
+from netpact.training.options import TrainOptions, parse_options
+from netpact.version import __version__
+
+_WHERE = "recipe"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides a helper network, beside the data.
+
+    model     the architecture's short name, "mlp:64-32" for example
+    options   of the training; the first weights come from the same seed, under the name "start"
+    split     which part of the training samples it is trained on
+    versions  of netpact and torch that trained it: with others the same recipe may give other last bits
+    """
+
+    model: str
+    options: TrainOptions = field(default_factory=TrainOptions)
+    split: Split = field(default_factory=Split)
+    netpact_version: str = __version__
+    torch_version: str = field(default_factory=lambda: str(torch.__version__))
+
+    def __post_init__(self) -> None:
+        for name in ("model", "netpact_version", "torch_version"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise PactError(f"a text that is not empty is needed, got {value!r}", where=f"{_WHERE}, {name}")
+        if not isinstance(self.options, TrainOptions) or not isinstance(self.split, Split):
+            raise PactError("options are TrainOptions, and split is a Split", where=_WHERE)
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "model": self.model,
+            "options": self.options.to_json(),
+            "split": {"percent": self.split.percent, "counter": self.split.counter},
+            "netpact_version": self.netpact_version,
+            "torch_version": self.torch_version,
+        }
+
+    @classmethod
+    def from_json(cls, record: object) -> Recipe:
+        """The recipe that to_json wrote, from an untrusted file."""
+        names = [entry.name for entry in fields(cls)]
+        if not isinstance(record, Mapping) or sorted(map(str, record)) != sorted(names):
+            raise PactError(f"a recipe needs exactly the fields {', '.join(names)}", where=_WHERE)
+        split = record["split"]
+        if not isinstance(split, Mapping) or sorted(map(str, split)) != ["counter", "percent"]:
+            raise PactError("a split needs exactly the fields percent, counter", where=f"{_WHERE}, split")
+        options = parse_options(record["options"], where=f"{_WHERE}, options")
+        return cls(**{**record, "options": options, "split": Split(split["percent"], split["counter"])})

@@ -1,0 +1,140 @@
+"""verify: check a pact from file and data alone, with a second implementation of the bound and its own counting."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from netpact.certificates import Certificate, check_bound
+from netpact.certification import open_module
+from netpact.datasets import Data, Samples, as_data
+from netpact.errors import PactError
+from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.priors import find_ground
+from netpact.progress import Progress
+from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_prior
+from netpact.verification.recount import count_anew
+from netpact.verification.verdict import Verdict
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    OwnModel = nn.Module | Callable[[], nn.Module]
+
+
+def verify(
+    pact: Pact,
+    data: Data | object,
+    *,
+    model: OwnModel | None = None,
+    base: Base | None = None,
+    base_data: Samples | None = None,
+    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Decode, recount, recompute, compare. A file that does not decode is a PactError, a false statement a refusal.
+
+    base  the base network that the certificate names, as open_base gives it; or a helper as retrain_helper gives it,
+          which need not be the stated one bit for bit: the errors counted here are those that it leads to
+    """
+    source = as_data(data)
+    certificate = pact.certificate
+    if certificate is None:
+        return Verdict(("the file has no certificate",), None)
+    # The cheap comparisons come first: a refusal need not wait for the data to be run through the network.
+    reasons = _compare_statement(pact, certificate, source)
+    if reasons:
+        return Verdict(tuple(reasons), certificate)
+    _refuse_missing_helper(pact, certificate, base, max_parameters=max_parameters)
+    module = open_module(pact, source, model, base, max_parameters=max_parameters)
+    # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
+    try:
+        ground = find_ground(pact, source, base, base_data, max_parameters=max_parameters)
+        reasons, given = compare_prior(certificate, base, ground)
+    except PactError as error:
+        if error.where == "base_data":
+            raise  # a slip of whoever verifies, not a false statement
+        return Verdict((f"{error.where}: {error.what}",), certificate)
+    if reasons:
+        return Verdict(tuple(reasons), certificate)
+    errors, samples = count_anew(module, ground.samples, certificate.arithmetic, progress)
+    if samples != certificate.samples:
+        reasons.append(f"the data have {samples:,} training samples, the certificate says {certificate.samples:,}")
+    if errors > certificate.errors:
+        reasons.append(f"{errors:,} errors counted, the certificate says {certificate.errors:,}")
+    own_bound = _recompute(certificate, reasons)
+    reasons += check_hold_out(certificate, base, source, ground)
+    # Of a helper that came out otherwise the test errors were never stated.
+    same = base is None or not base.retrained or given == SAME_HELPER
+    test_error = _check_test(module, source, certificate, reasons if same else [])
+    return Verdict(tuple(reasons), certificate, errors, own_bound, test_error, given)
+
+
+def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list[str]:
+    """What can be compared without running the network. Bits are recounted from the message itself."""
+    length = len(pact.message)
+    # Elias delta of length + 1, written out a second time.
+    digits = (length + 1).bit_length()
+    code_bits = 8 * length + (digits - 1) + 2 * (digits.bit_length() - 1) + 1
+    found: list[tuple[str, object, object]] = [
+        ("the message's sha256", hashlib.sha256(pact.message).hexdigest(), certificate.message_sha256),
+        ("the number of bytes", length, certificate.message_bytes),
+        ("the number of bits", code_bits, certificate.code_bits),
+        ("the arithmetic", pact.arithmetic, certificate.arithmetic),
+        ("the decoder version", DECODER_VERSION, certificate.decoder_version),
+        ("the number of classes", data.classes, certificate.classes),
+        ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
+    ]
+    return [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
+
+
+def _refuse_missing_helper(pact: Pact, certificate: Certificate, base: Base | None, *, max_parameters: int) -> None:
+    if base is not None or certificate.helper is None or pact.decode(max_parameters=max_parameters).split is None:
+        return
+    raise PactError(
+        f"this message tells a network as its difference from the helper network {certificate.helper.name}",
+        where="message",
+        hint="supply it: --base FILE, or base=open_base(path) in Python; or train it again by the recipe in the file: "
+        "--retrain, or base=retrain_helper(pact, data)",
+    )
+
+
+def _recompute(certificate: Certificate, reasons: list[str]) -> float:
+    """The stated form by the second implementation; the other two forms are checked as well."""
+    own_bound = None
+    for form, stated in (
+        (certificate.form, certificate.bound),
+        ("kl", certificate.kl_bound),
+        ("hoeffding", certificate.hoeffding_bound),
+    ):
+        opinion = check_bound(
+            errors=certificate.errors,
+            samples=certificate.samples,
+            code_bits=certificate.code_bits,
+            delta=certificate.delta,
+            form=form,
+            bound=stated,
+        )
+        own_bound = opinion.own_bound if own_bound is None else own_bound
+        if not opinion.holds:
+            reasons.append(f"the {form} bound is {opinion.own_bound:.6f}, the certificate says {stated:.6f}")
+    assert own_bound is not None
+    return own_bound
+
+
+def _check_test(module: nn.Module, data: Data, certificate: Certificate, reasons: list[str]) -> float | None:
+    """The test error found here. It is no part of the bound, but a stated one must be true as well."""
+    if data.test is None:
+        return None
+    errors, samples = count_anew(module, data.test, certificate.arithmetic)
+    if certificate.test_errors is not None:
+        for what, own, stated in (
+            ("the test data's fingerprint", data.test.fingerprint(), certificate.test_fingerprint),
+            ("the number of test samples", samples, certificate.test_samples),
+        ):
+            if own != stated:
+                reasons.append(f"{what} is {own}, the certificate says {stated}")
+        if errors > certificate.test_errors:
+            reasons.append(f"{errors:,} test errors counted, the certificate says {certificate.test_errors:,}")
+    return errors / samples

@@ -1,0 +1,47 @@
+"""What came of checking a statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netpact.certificates import Certificate, Statement
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Agreed or refused, and why. The counts are the verifier's own; the bound is the one that was stated.
+
+    counted     errors, or disagreements where the statement is about the original network; None if nothing was counted
+    own_bound   the bound by the second implementation
+    test_error  found here; None without test data, or where a refusal came before
+    given       what an agreement rests on beside file and data: the helper network of a data-dependent prior
+    """
+
+    reasons: tuple[str, ...]
+    certificate: Statement | None
+    counted: int | None = None
+    own_bound: float | None = None
+    test_error: float | None = None
+    given: str = ""
+
+    @property
+    def agreed(self) -> bool:
+        return not self.reasons and self.certificate is not None
+
+    def __str__(self) -> str:
+        if self.agreed and self.certificate is not None:
+            return f"agreed{self.given and ', '}{self.given}: {self.certificate.sentence()}"
+        return "refused: " + "; ".join(self.reasons)
+
+    def to_json(self) -> dict[str, object]:
+        stated = {} if self.certificate is None else self.certificate.to_json()
+        what = Certificate.counted if self.certificate is None else self.certificate.counted
+        return {
+            **stated,
+            "agreed": self.agreed,
+            "given": self.given,
+            "reasons": list(self.reasons),
+            "test_error": self.test_error,
+            f"verified_{what}": self.counted,
+            "verified_bound": self.own_bound,
+        }

@@ -1,0 +1,158 @@
+"""The rival bounds of benchmarks/peers against sourced values and slow, independent computations."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import sys
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from netpact.certificates import risk_bound
+from netpact.errors import PactError
+
+ROOT = Path(__file__).parents[2]
+PEERS = ROOT / "benchmarks" / "peers"
+
+
+def load(name: str) -> ModuleType:
+    """A module of the benchmark by its path: the folder is no package and is not on the path."""
+    key = f"peers_{name}"
+    if key not in sys.modules:
+        spec = importlib.util.spec_from_file_location(key, PEERS / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[key] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[key]
+
+
+bounds = load("bounds")
+
+
+# Dziugaite and Roy 2017 (arXiv 1703.11008), Table 1: columns of networks trained on true labels of binary MNIST, with
+# 55,000 samples. Their bound also pays for a Monte Carlo estimate and a grid of priors: below 0.002 together.
+@pytest.mark.parametrize(
+    ("gibbs_error", "divergence", "published"),
+    [(0.028, 5144, 0.161), (0.027, 5791, 0.170), (0.028, 6534, 0.186)],
+)
+def test_pac_bayes_gives_the_published_bounds(gibbs_error: float, divergence: float, published: float) -> None:
+    ours = bounds.pac_bayes_kl_bound(gibbs_error=gibbs_error, divergence=divergence, samples=55_000, delta=0.025)
+    assert ours == pytest.approx(published, abs=0.002)
+
+
+@pytest.mark.parametrize("gibbs_error", [0.0, 0.01, 0.3, 0.97])
+@pytest.mark.parametrize("divergence", [0.0, 3.5, 900.0, 40_000.0])
+def test_pac_bayes_agrees_with_many_digits(gibbs_error: float, divergence: float) -> None:
+    samples, delta = 10_000, 0.05
+    with mp.workdps(60):
+        rate = mpf(math.ceil(gibbs_error * samples)) / samples
+        budget = (mpf(divergence) + mp.log(2 * mp.sqrt(samples) / mpf(delta))) / samples
+        low, high = rate, mpf(1)
+        for _ in range(150):
+            middle = (low + high) / 2
+            wrong = rate * mp.log(rate / middle) if rate else mpf(0)
+            if wrong + (1 - rate) * mp.log((1 - rate) / (1 - middle)) > budget:
+                high = middle
+            else:
+                low = middle
+        ours = bounds.pac_bayes_kl_bound(gibbs_error=gibbs_error, divergence=divergence, samples=samples, delta=delta)
+        assert high <= mpf(ours) <= high + mpf("1e-9")
+
+
+@pytest.mark.parametrize(
+    ("errors", "kept", "samples"), [(0, 0, 20), (1, 3, 20), (4, 7, 60), (0, 59, 60), (12, 20, 200)]
+)
+def test_sample_compression_agrees_with_exact_sums(errors: int, kept: int, samples: int) -> None:
+    delta = Fraction(1, 20)
+    level = delta / (samples * math.comb(samples, kept))
+    left = samples - kept
+
+    def tail(p: Fraction) -> Fraction:
+        return sum((math.comb(left, i) * p**i * (1 - p) ** (left - i) for i in range(errors + 1)), Fraction(0))
+
+    ours = bounds.sample_compression_bound(errors=errors, kept=kept, samples=samples, delta=float(delta))
+    step = Fraction(1, 10**8)
+    assert ours == 1.0 if errors == left else tail(Fraction(ours)) <= level
+    assert tail(Fraction(ours) - step) > level
+
+
+def test_sample_compression_without_a_kept_sample_costs_the_sizes_alone() -> None:
+    ours = bounds.sample_compression_bound(errors=5, kept=0, samples=1024, delta=0.05)
+    assert ours == pytest.approx(risk_bound(errors=5, samples=1024, code_bits=10, delta=0.05), abs=1e-9)
+
+
+@pytest.mark.parametrize(("kept", "samples"), [(0, 1), (0, 30), (1, 30), (12, 30), (29, 30), (8, 90)])
+def test_pick_to_learn_solves_its_equation_exactly(kept: int, samples: int) -> None:
+    delta = Fraction(1, 20)
+
+    def excess(risk: Fraction) -> Fraction:
+        """(delta/N) sum C(m,k) t^(m-k) - C(N,k) t^(N-k) with t = 1 - risk: the same equation as a polynomial."""
+        t = 1 - risk
+        total = sum((math.comb(m, kept) * t ** (m - kept) for m in range(kept, samples)), Fraction(0))
+        return delta / samples * total - math.comb(samples, kept) * t ** (samples - kept)
+
+    ours = Fraction(bounds.pick_to_learn_bound(kept=kept, samples=samples, delta=float(delta)))
+    assert excess(ours) >= 0
+    assert excess(ours - Fraction(1, 10**8)) < 0
+
+
+@pytest.mark.parametrize(("kept", "samples"), [(1, 50), (5, 50), (40, 50), (20, 2_000), (300, 60_000)])
+def test_pick_to_learn_covers_a_selection_whose_risk_is_known(kept: int, samples: int) -> None:
+    """Keeping the d largest of N uniform numbers has the preference property, and a new number changes the selection
+    with probability 1 - (the d-th largest), which exceeds e iff fewer than d of the N numbers lie above 1 - e.
+    """
+    risk = bounds.pick_to_learn_bound(kept=kept, samples=samples, delta=0.05)
+    with mp.workdps(40):
+        p = mpf(risk)
+        failure = mp.fsum(mp.binomial(samples, i) * p**i * (1 - p) ** (samples - i) for i in range(kept))
+    assert failure <= 0.05
+    # The same by drawing the numbers, where that is quick.
+    if samples <= 50:
+        drawn = np.sort(np.random.default_rng(0).random((20_000, samples)), axis=1)
+        assert np.mean(1.0 - drawn[:, -kept] > risk) <= 0.05
+
+
+def test_the_bounds_grow_with_what_is_kept() -> None:
+    for bound in (
+        lambda d: bounds.pick_to_learn_bound(kept=d, samples=5_000, delta=0.05),
+        lambda d: bounds.sample_compression_bound(errors=0, kept=d, samples=5_000, delta=0.05),
+    ):
+        values = [bound(d) for d in (0, 10, 200, 1_000)]
+        assert values == sorted(values)
+    assert bounds.pick_to_learn_bound(kept=10, samples=10, delta=0.05) == 1.0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bounds.pac_bayes_kl_bound(gibbs_error=1.1, divergence=1.0, samples=10, delta=0.05),
+        lambda: bounds.pac_bayes_kl_bound(gibbs_error=0.1, divergence=-1.0, samples=10, delta=0.05),
+        lambda: bounds.sample_compression_bound(errors=0, kept=10, samples=10, delta=0.05),
+        lambda: bounds.pick_to_learn_bound(kept=11, samples=10, delta=0.05),
+        lambda: bounds.pick_to_learn_bound(kept=1, samples=10, delta=0.0),
+    ],
+)
+def test_nonsense_is_refused(call) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(PactError):
+        call()
+
+
+@pytest.mark.parametrize("data", ["mnist", "digits"])
+def test_the_page_shows_what_was_measured(data: str) -> None:
+    """docs/peers.md holds the tables of the stored run, and nothing was changed by hand on either side."""
+    rows = load("rows")
+    stored = json.loads((PEERS / "results" / f"{data}.json").read_text())
+    tables = {
+        f"{data} files": rows.file_table([rows.FileRow(**row) for row in stored["files"]]),
+        f"{data} bounds": rows.bound_table([rows.BoundRow(**row) for row in stored["bounds"]]),
+    }
+    page = (ROOT / "docs" / "peers.md").read_text()
+    assert rows.fill_page(page, tables) == page
+    assert all(table in page for table in tables.values())

@@ -1,0 +1,71 @@
+"""What signs cost: the search's account against the coder's own, and its price of a change against making it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from netpact.coding import Contexts, Meter, ShortFloat
+from netpact.forms import Ternary, TernaryMap
+from netpact.methods.sign_code import SignCode
+
+UNIT = ShortFloat(exponent=0, mantissa=0)
+GRIDS = [(10, 3, 7, 7), (4, 20, 5, 3), (3, 9, 1, 6), (6, 80, 1, 1)]
+
+
+def draw(grid: tuple[int, ...], seed: int, *, smooth: bool = True) -> NDArray[np.int8]:
+    """Signs of a noisy wave: neighbours resemble each other."""
+    random = np.random.default_rng(seed)
+    rows, columns = np.ogrid[: grid[2], : grid[3]]
+    phases = random.uniform(0, 6, grid[:2])[..., None, None]
+    wave = np.sin(phases + 0.7 * rows - 0.5 * columns) if smooth else 0.0
+    field = wave + 0.5 * random.standard_normal(grid)
+    return (np.sign(field) * (np.abs(field) > 0.9)).astype(np.int8).reshape(grid[0], -1)
+
+
+def metered(signs: NDArray[np.int8], grid: tuple[int, ...]) -> float:
+    meter, form = Meter(), Ternary(UNIT) if grid[2:] == (1, 1) else TernaryMap(UNIT)
+    form.code_symbols(meter, signs.ravel().astype(np.int64), grid, Contexts())
+    return meter.total
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_total_is_the_coders_own(grid: tuple[int, ...], seed: int) -> None:
+    """Within what the blocks cost, in which the coder's counts lag behind."""
+    signs = draw(grid, seed)
+    code = SignCode(signs.shape, rows=grid[2], columns=grid[3])
+    assert code.total_bits(signs) == pytest.approx(metered(signs, grid), rel=0.01, abs=4)
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_a_change_is_priced_at_what_it_costs(grid: tuple[int, ...]) -> None:
+    signs = draw(grid, 7)
+    code = SignCode(signs.shape, rows=grid[2], columns=grid[3])
+    prices, before = code.all_change_bits(signs), code.total_bits(signs)
+    misses, sizes = [], []
+    for row in range(signs.shape[0]):
+        np.testing.assert_array_equal(prices[:, row], code.change_bits(signs, row))
+        for column in range(0, signs.shape[1], 5):
+            for state in (-1, 0, 1):
+                changed = signs.copy()
+                changed[row, column] = state
+                real = code.total_bits(changed) - before
+                misses.append(abs(prices[state + 1, row, column] - real))
+                sizes.append(abs(real))
+    assert np.quantile(misses, 0.95) < 0.4  # a context that was hardly met changes its odds by the change itself
+    assert np.median(misses) < 0.03 * np.mean(sizes)
+
+
+def test_neighbours_save_bits_where_they_resemble_each_other() -> None:
+    grid = (10, 8, 7, 7)
+    smooth, rough = draw(grid, 0), draw(grid, 0, smooth=False)
+    plain, mapped = SignCode(smooth.shape), SignCode(smooth.shape, rows=7, columns=7)
+    assert mapped.total_bits(smooth) < 0.9 * plain.total_bits(smooth)
+    assert mapped.total_bits(rough) < plain.total_bits(rough) + 6 * 6  # what the further contexts have to learn
+
+
+def test_the_features_must_be_whole_maps() -> None:
+    with pytest.raises(ValueError, match="no maps of 3 x 3"):
+        SignCode((2, 10), rows=3, columns=3)
