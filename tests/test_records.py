@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import netpact
+from netpact.certificates import Certificate, OriginalCertificate
+from netpact.datasets import Data
 from netpact.datasets.catalogue import data_folders
-from netpact.reports.records import read_index, render_records
+from netpact.format import Base
+from netpact.reports.records import KEYS, is_for_the_record, read_index, render_records
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = read_index(ROOT / "records")
+EVERY = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["file"]))
+
+
+def read_pact(entry: dict[str, object]) -> netpact.Pact:
+    return netpact.Pact.read(ROOT / "records" / str(entry["file"]))
+
+
+def compressed_part(pact: netpact.Pact) -> Certificate:
+    """The certificate that the row's counts come from: with delta / 2 where the bound is the original network's."""
+    found = pact.original.compressed if isinstance(pact.original, OriginalCertificate) else pact.certificate
+    assert found is not None
+    return found
 
 
 def test_the_page_is_made_from_the_index() -> None:
@@ -19,27 +36,89 @@ def test_the_page_is_made_from_the_index() -> None:
 
 
 def test_every_file_is_in_the_index() -> None:
-    assert {path.name for path in (ROOT / "records").glob("*.pact")} == {entry["file"] for entry in ENTRIES}
+    named = {entry[key] for entry in ENTRIES for key in ("file", "base", "original") if key in entry}
+    present = {path.name for ending in ("pact", "safetensors") for path in (ROOT / "records").glob(f"*.{ending}")}
+    assert present == named
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["file"]))
+@EVERY
 def test_the_index_says_what_the_file_says(entry: dict[str, object]) -> None:
-    pact = netpact.Pact.read(ROOT / "records" / str(entry["file"]))
-    assert pact.certificate is not None
-    stated = pact.certificate.to_json()
-    assert all(
-        stated[key] == entry[key] for key in ("bound", "errors", "samples", "prior", "message_bytes", "test_error")
-    )
-    assert pact.certificate.data_name == entry["data"]
-    assert pact.certificate.test_error is not None
-    assert pact.certificate.test_error <= pact.certificate.bound
+    pact = read_pact(entry)
+    part, own = compressed_part(pact), pact.certificate
+    assert own is not None
+    stated = part.to_json()
+    assert all(stated[key] == entry[key] for key in ("errors", "samples", "prior", "message_bytes", "test_error"))
+    assert part.data_name == entry["data"]
+    if "original" in entry:
+        assert isinstance(pact.original, OriginalCertificate)
+        assert (pact.original.bound, pact.original.disagreement_bound) == (entry["bound"], entry["disagreement_bound"])
+        assert own.test_error is None  # its test images are the unlabelled sample
+    else:
+        assert pact.original is None
+        assert own.bound == entry["bound"]
+        assert own.test_error is not None
+        assert own.test_error <= own.bound
+    helper = part.helper
+    assert entry.get("hold_out") == (None if helper is None or "original" in entry else helper.bound)
+    assert ("base" in entry) == (part.prior in ("transfer", "data-dependent"))
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["file"]))
+@EVERY
 def test_records_verify(entry: dict[str, object]) -> None:
-    name = str(entry["data"])
+    pact, data, base = read_pact(entry), load(str(entry["data"])), open_base(entry)
+    verdict = netpact.verify(pact, data, base=base)
+    assert verdict.agreed, verdict.reasons
+    if "original" not in entry:
+        return
+    weights = netpact.load_model(ROOT / "records" / str(entry["original"]))
+    fresh = load(str(entry["unlabelled"])).test
+    second = netpact.verify_original(pact, weights, replace(data, test=None), fresh, base=base)
+    assert second.agreed, second.reasons
+
+
+@EVERY
+def test_a_base_from_other_data_says_which(entry: dict[str, object]) -> None:
+    base = open_base(entry)
+    if base is None:
+        pytest.skip("a record without a base network")
+    stated = compressed_part(read_pact(entry))
+    assert base.data_fingerprint
+    assert (base.data_fingerprint == stated.data_fingerprint) == (stated.prior == "data-dependent")
+    if stated.prior == "transfer":
+        assert base.data_fingerprint == stated.base_data_fingerprint
+
+
+def load(name: str) -> Data:
     if name != "digits" and not any((folder / f"{name}.npz").is_file() for folder in data_folders()):
         pytest.skip(f"needs {name}.npz")
-    data = netpact.load_data(name)
-    verdict = netpact.verify(netpact.Pact.read(ROOT / "records" / str(entry["file"])), data)
-    assert verdict.agreed, verdict.reasons
+    return netpact.load_data(name)
+
+
+def open_base(entry: dict[str, object]) -> Base | None:
+    return netpact.open_base(ROOT / "records" / str(entry["base"])) if "base" in entry else None
+
+
+def test_the_two_tables(tmp_path: Path) -> None:
+    plain = {
+        **dict.fromkeys(KEYS, ""),
+        "setting": "one",
+        "bound": 0.0421,
+        "errors": 1,
+        "samples": 40,
+        "test_error": 0.5,
+    }
+    other = {**plain, "setting": "two", "test_error": None, "base": "b.pact", "hold_out": 0.0111}
+    assert not is_for_the_record(plain)
+    assert "For the record" not in render_records([plain])
+    page = render_records([other, plain])
+    above, below = page.split("## For the record")
+    assert "| one | **4.3 %** |" in above
+    assert "| two |" not in above
+    assert "| two | **4.3 %** | none known | 1.2 % | - |" in below
+    assert "| - |  | `` | `b.pact` |" in below
+    for index in ([{**plain, "rating": 5}], [{key: plain[key] for key in KEYS[:-1]}]):
+        (tmp_path / "index.json").write_text(json.dumps(index))
+        with pytest.raises(netpact.PactError, match=r"keys differ from file, .* optional base, original"):
+            read_index(tmp_path)
+    (tmp_path / "index.json").write_text(json.dumps([plain, other]))
+    assert read_index(tmp_path) == [plain, other]

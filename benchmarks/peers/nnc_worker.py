@@ -28,7 +28,9 @@ for _name in ("nms", "qnms"):
 from nncodec.nn import decode, encode  # type: ignore[import-not-found]  # noqa: E402
 
 
-def code(weights: dict[str, np.ndarray], setting: dict[str, object], folder: Path) -> tuple[dict[str, object], dict]:
+def code(
+    weights: dict[str, np.ndarray], setting: dict[str, object], folder: Path
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """Three times for the median; sparsification is applied by nncodec only where its epoch counter is above 0."""
     options = {**setting, "verbose": False, "results": str(folder)}
     writing, reading = [], []
@@ -56,7 +58,7 @@ def main() -> None:
     for number, setting in enumerate(json.loads((folder / "settings.json").read_text())):
         with contextlib.redirect_stdout(io.StringIO()):
             result, decoded = code(weights, setting, folder)
-        np.savez(folder / f"decoded-{number}.npz", **{name: np.asarray(value) for name, value in decoded.items()})
+        np.savez(folder / f"decoded-{number}.npz", **decoded)  # type: ignore[arg-type]
         told.append(result)
     (folder / "told.json").write_text(json.dumps(told))
 

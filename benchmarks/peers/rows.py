@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -47,7 +48,7 @@ def file_table(rows: Sequence[FileRow]) -> str:
             row.setting,
             f"{row.size_bytes:,}",
             _percent(row.test_error),
-            _percent(row.bound),
+            _percent_up(row.bound),
             _number(row.encode_ms),
             _number(row.decode_ms),
         )
@@ -65,7 +66,7 @@ def bound_table(rows: Sequence[BoundRow]) -> str:
             row.rests_on,
             _percent(row.train_error),
             _percent(row.test_error),
-            _percent(row.bound),
+            _percent_up(row.bound),
             _number(row.seconds),
         )
         for row in rows
@@ -99,6 +100,11 @@ def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def _percent_up(share: float | None) -> str:
+    """Bounds are rounded up: a bound that was rounded down would not hold."""
+    return "-" if share is None else f"{math.ceil(10_000 * share) / 100:.2f} %"
 
 
 def _number(value: float | None) -> str:

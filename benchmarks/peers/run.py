@@ -59,6 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
         "seed": SEED.number,
         "threads": torch.get_num_threads(),
         "quick": asked.quick,
+        "parts": [asked.part],
         "versions": _versions(),
         "seconds": round(time.perf_counter() - started),
         "pacbb": pacbb,

@@ -139,7 +139,7 @@ def test_the_bounds_grow_with_what_is_kept() -> None:
         lambda: bounds.pick_to_learn_bound(kept=1, samples=10, delta=0.0),
     ],
 )
-def test_nonsense_is_refused(call) -> None:  # type: ignore[no-untyped-def]
+def test_nonsense_is_refused(call) -> None:
     with pytest.raises(PactError):
         call()
 

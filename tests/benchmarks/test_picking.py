@@ -37,11 +37,11 @@ def samples() -> ArraySamples:
 
 
 @pytest.fixture(scope="module")
-def start(samples: ArraySamples):  # type: ignore[no-untyped-def]
+def start(samples: ArraySamples):
     return netpact.build(netpact.parse_model("mlp:24", input_shape=samples.input_shape, classes=samples.classes))
 
 
-def test_every_set_in_between_keeps_the_same(samples: ArraySamples, start) -> None:  # type: ignore[no-untyped-def]
+def test_every_set_in_between_keeps_the_same(samples: ArraySamples, start) -> None:
     found = picking.pick_to_learn(start, samples, OPTIONS, seed=netpact.Seed(0))
     assert found.errors_left == 0
     assert 20 < len(found.kept) < 200
@@ -54,7 +54,7 @@ def test_every_set_in_between_keeps_the_same(samples: ArraySamples, start) -> No
 
 
 @pytest.mark.parametrize("most", [25, 60])
-def test_the_errors_are_those_of_the_network_that_is_returned(samples: ArraySamples, start, most: int) -> None:  # type: ignore[no-untyped-def]
+def test_the_errors_are_those_of_the_network_that_is_returned(samples: ArraySamples, start, most: int) -> None:
     options = picking.PickOptions(quota=10, steps=30, most=most, learning_rate=1e-2)
     found = picking.pick_to_learn(start, samples, options, seed=netpact.Seed(0))
     assert len(found.kept) == len(set(found.kept)) == most

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cli.fresh_process import NETPACT
 
 from netpact.cli.app import run
 
@@ -191,7 +192,7 @@ def test_help_teaches() -> None:
     started = time.monotonic()
     for command in ([], ["demo"], ["data"], ["train"], ["compress"], ["certify"], ["verify"], ["info"]):
         done = subprocess.run(
-            [sys.executable, "-c", "from netpact.cli.app import main; main()", *command, "--help"],
+            [*NETPACT, *command, "--help"],
             capture_output=True,
             text=True,
             env=environment,
@@ -225,7 +226,7 @@ def test_interrupt_during_training_is_130_and_leaves_no_half_written_file(tmp_pa
         str(checkpoint),
     ]
     process = subprocess.Popen(
-        [sys.executable, "-c", "from netpact.cli.app import main; main()", *command],
+        [*NETPACT, *command],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.fresh_process import run_fresh
 
 from netpact.cli.app import run
 
@@ -19,13 +18,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     out = tmp_path_factory.mktemp("demo") / "out"
     started = time.monotonic()
     command = ["demo", "--data", "digits", "--seed", "1", "--out", str(out), "--jobs", "2", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-c", "from netpact.cli.app import main; main()", *command],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_fresh(*command)
     assert "With probability at least 95 %" in done.stderr
     return out, json.loads(done.stdout), time.monotonic() - started
 

@@ -1,14 +1,16 @@
-"""Decode the golden files in a process of its own, under the named settings; print the hash of every network's weights.
+"""Decode .pact files in a process of its own, under the named settings; print weights' hash and logits of each.
 
-Run: python decode_elsewhere.py FOLDER SETTING
+Run: python decode_elsewhere.py SETTING FILE...
 """
 
 from __future__ import annotations
 
+import decimal
 import json
 import locale
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from format.format_examples import GOLDEN, module_for, weights_sha256
+from format.format_examples import formula_input, module_for, weights_sha256
 
+from netpact.datasets.catalogue import data_folders
 from netpact.format import Pact
 
 
@@ -29,9 +32,11 @@ def change_all_defaults() -> None:
     torch.manual_seed(99)
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("medium")
+    torch.set_flush_denormal(True)
     np.seterr(all="raise")
     np.random.seed(99)
     random.seed(99)
+    decimal.setcontext(decimal.Context(prec=3, rounding=decimal.ROUND_UP))
     sys.setrecursionlimit(400)
     for name in ("de_DE.UTF-8", "tr_TR.UTF-8", "C.UTF-8"):
         try:
@@ -41,18 +46,39 @@ def change_all_defaults() -> None:
             continue
 
 
-SETTINGS = {
+SETTINGS: dict[str, Callable[[], None]] = {
     "one thread": lambda: torch.set_num_threads(1),
-    "two threads": lambda: torch.set_num_threads(2),
     "all defaults changed": change_all_defaults,
 }
 
 
-def main(folder: str, setting: str) -> None:
-    modules = {name: module_for(name) for name in GOLDEN}  # the user's module is made as usual
+def note_opened_files() -> list[str]:
+    """The list grows by every file that Python opens from now on, by whatever library."""
+    opened: list[str] = []
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], (str, bytes)):
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(note)
+    return opened
+
+
+def main(setting: str, *files: str) -> None:
+    modules = {file: module_for(Path(file).stem) for file in files}  # the user's module is made as usual
     SETTINGS[setting]()
-    found = {name: Pact.read(f"{folder}/{name}.pact").to_module(module) for name, module in modules.items()}
-    sys.stdout.write(json.dumps({name: weights_sha256(module) for name, module in found.items()}))
+    opened = note_opened_files()
+    found = {file: Pact.read(file).to_module(module) for file, module in modules.items()}
+    decoding = [name for name in opened if not name.endswith((".py", ".pyc"))]
+    hashes = {file: weights_sha256(module) for file, module in found.items()}
+    # To run a network, tensors must be somewhere: of all the defaults, the device goes back.
+    torch.set_default_device("cpu")
+    logits = {
+        file: module.double()(formula_input(Pact.read(file).architecture.input_shape)).tolist()
+        for file, module in found.items()
+    }
+    data = [str(path) for folder in data_folders() for path in folder.glob("*")]
+    sys.stdout.write(json.dumps({"opened": decoding, "weights": hashes, "logits": logits, "data": data}))
 
 
 if __name__ == "__main__":

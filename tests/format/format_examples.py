@@ -13,10 +13,10 @@ from torch import nn
 from netpact.certificates import Certificate, code_bits, risk_bound
 from netpact.coding import ShortFloat
 from netpact.format import Compressed, Pact, module_slots
-from netpact.forms import Codebook, CodedTensor, Exact, Form, Symbols, Ternary, Uniform, Zero
+from netpact.forms import Codebook, CodedTensor, Exact, Form, Symbols, Ternary, TernaryMap, Uniform, Zero
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
-LINEAR, MLP, LENET5, CONV = 1, 2, 3, 4
+LINEAR, MLP, LENET5, CONV, ORIENTED = 1, 2, 3, 4, 5
 BOOK = Codebook((None, (False, ShortFloat(-2, 3)), (True, ShortFloat(-1, 0)), (False, ShortFloat(0, 9))))
 
 
@@ -36,6 +36,10 @@ def rare(shape: tuple[int, ...], salt: int) -> CodedTensor:
     """Ternary with one mark in some hundred places."""
     drawn = scatter(_size(shape), modulus=200, salt=salt)
     return _tensor(Ternary(ShortFloat(-3, 7)), shape, (drawn == 3).astype(np.int64) - (drawn == 5))
+
+
+def ternary_map(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    return _tensor(TernaryMap(ShortFloat(1, 5)), shape, ternary(shape, salt).symbols)
 
 
 def uniform(shape: tuple[int, ...], salt: int) -> CodedTensor:
@@ -113,18 +117,19 @@ NETWORKS: Mapping[str, Compressed] = {
     "lenet5": compress(Architecture(LENET5, (), (1, 28, 28), 10), ternary),
     "conv": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), codebook),
     "zeros": compress(Architecture(MLP, (4,), (3, 2), 2), zero),
+    "oriented": compress(Architecture(ORIENTED, (6, 5, 4, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
     "own": compress_own(OwnNet()),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
 }
-GOLDEN = ("linear", "mlp", "conv", "own")
+GOLDEN = ("linear", "mlp", "conv", "oriented", "own")
 
 
 def module_for(name: str) -> nn.Module | None:
     return OwnNet() if name.startswith("own") else None
 
 
-def formula_input(name: str) -> torch.Tensor:
-    shape = (3, *NETWORKS[name].architecture.input_shape)
+def formula_input(input_shape: tuple[int, ...]) -> torch.Tensor:
+    shape = (3, *input_shape)
     return torch.from_numpy((scatter(_size(shape), modulus=256, salt=5) / 255.0).reshape(shape))
 
 

@@ -6,18 +6,51 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from format.format_examples import GOLDEN, NETWORKS, module_for
 
 import netpact.format
+from netpact.format import Compressed, Pact, seal
+from netpact.format.base import is_relative
+from netpact.forms import FORMS, Relative
+from netpact.models import FAMILIES
 
 SCRIPT = Path(__file__).with_name("decode_elsewhere.py")
 GOLDEN_FOLDER = Path(__file__).with_name("golden")
+RECORDS = Path(__file__).parents[2] / "records"
 
 
-def start(setting: str, **environment: str) -> subprocess.Popen[str]:
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The same files decoded here, where there are no data, and with every default changed."""
+
+    files: tuple[str, ...]
+    here: dict[str, Any]
+    without_data: dict[str, Any]
+    changed: dict[str, Any]
+    left_behind: list[Path]
+
+
+def decoded(path: Path) -> Compressed:
+    return Pact.read(path).decode(module_for(path.stem))
+
+
+def files_to_decode(folder: Path) -> tuple[str, ...]:
+    """Golden files, records, and examples with what these lack; a file with a base is nothing without it."""
+    made = [seal(NETWORKS[name]).write(folder / f"{name}.pact") for name in NETWORKS if name not in GOLDEN]
+    kept = [*sorted(GOLDEN_FOLDER.glob("*.pact")), *sorted(RECORDS.glob("*.pact"))]
+    return tuple(str(path) for path in [*kept, *made] if not is_relative(decoded(path)))
+
+
+def start(setting: str, files: tuple[str, ...], **environment: str) -> subprocess.Popen[str]:
     source = str(Path(netpact.format.__file__).parents[2])
     return subprocess.Popen(
-        [sys.executable, "-W", "error", str(SCRIPT), str(GOLDEN_FOLDER), setting],
+        [sys.executable, "-W", "error", str(SCRIPT), setting, *files],
         env={**os.environ, "PYTHONPATH": source, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -25,19 +58,57 @@ def start(setting: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def test_every_process_decodes_the_same_weights(tmp_path: Path) -> None:
-    nothing = tmp_path / "nothing"
-    nothing.mkdir()
-    elsewhere = {"NETPACT_DATA": str(nothing), "HOME": str(nothing), "PYTHONHASHSEED": "7"}
-    started = {
-        "one thread": start("one thread", OMP_NUM_THREADS="1"),
-        "two threads": start("two threads", OMP_NUM_THREADS="2", **elsewhere),
-        "all defaults changed": start("all defaults changed", **elsewhere),
-    }
+def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
+    output, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    record: dict[str, Any] = json.loads(output)
+    return record
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    nothing = tmp_path_factory.mktemp("nothing")
+    nowhere = {name: str(nothing) for name in ("NETPACT_DATA", "HOME", "XDG_CACHE_HOME")}
+    files = files_to_decode(tmp_path_factory.mktemp("files"))
+    started = (
+        start("one thread", files, OMP_NUM_THREADS="1", PYTHONHASHSEED="0"),
+        start("one thread", files, OMP_NUM_THREADS="1", PYTHONHASHSEED="7", **nowhere),
+        start("all defaults changed", files, OMP_NUM_THREADS="2", PYTHONHASHSEED="random", **nowhere),
+    )
+    here, without_data, changed = [finish(process) for process in started]
+    return Runs(files, here, without_data, changed, list(nothing.iterdir()))
+
+
+def test_the_files_are_of_every_kind(runs: Runs) -> None:
+    """A form or family that is new has to appear among the files, or nothing is said about it."""
+    networks = [decoded(Path(file)) for file in runs.files]
+    forms = {type(tensor.form) for network in networks for tensor in network.tensors.values()}
+    assert forms == set(FORMS.values()) - {Relative}
+    assert {network.architecture.id for network in networks} >= set(FAMILIES)
+    assert {network.arithmetic for network in networks} == {"float32", "float64"}
+    assert any(Path(file).parent == RECORDS for file in runs.files)
+
+
+def test_without_data_every_weight_and_logit_is_the_same(runs: Runs) -> None:
+    assert runs.without_data["data"] == [], "the process was to find no data"
+    assert runs.without_data["weights"] == runs.here["weights"]
+    assert runs.without_data["logits"] == runs.here["logits"]
+    assert runs.left_behind == []
+
+
+def test_decoding_opens_the_file_and_no_other(runs: Runs) -> None:
+    for run in (runs.here, runs.without_data, runs.changed):
+        assert tuple(run["opened"]) == runs.files
+
+
+def test_with_all_defaults_changed_the_weights_are_the_same(runs: Runs) -> None:
+    assert runs.changed["weights"] == runs.here["weights"]
+    for file, logits in runs.here["logits"].items():
+        np.testing.assert_allclose(runs.changed["logits"][file], logits, rtol=1e-10, atol=1e-10, err_msg=file)
+
+
+def test_golden_files_have_their_weights_in_every_process(runs: Runs) -> None:
     table = json.loads((GOLDEN_FOLDER / "golden.json").read_text())
-    expected = {name: entry["weights_sha256"] for name, entry in table.items()}
-    for setting, process in started.items():
-        output, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, f"{setting}: {errors}"
-        assert json.loads(output) == expected, setting
-    assert list(nothing.iterdir()) == []
+    for run in (runs.here, runs.without_data, runs.changed):
+        for name, entry in table.items():
+            assert run["weights"][str(GOLDEN_FOLDER / f"{name}.pact")] == entry["weights_sha256"]

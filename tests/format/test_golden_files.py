@@ -13,6 +13,7 @@ from format.format_examples import GOLDEN, NETWORKS, formula_input, module_for, 
 from netpact.format import DECODER_VERSION, Pact, seal
 from netpact.format.layout import Slot
 from netpact.format.message import _code, _silent
+from netpact.models import OwnModule, parameter_grids
 
 FOLDER = Path(__file__).with_name("golden")
 EXPECTED = json.loads((FOLDER / "golden.json").read_text())
@@ -28,7 +29,7 @@ def test_the_table_lists_every_file() -> None:
 def test_files_decode_to_the_same_weights_and_predictions(name: str) -> None:
     module = Pact.read(FOLDER / f"{name}.pact").to_module(module_for(name))
     assert weights_sha256(module) == EXPECTED[name]["weights_sha256"]
-    logits = module.double()(formula_input(name))
+    logits = module.double()(formula_input(NETWORKS[name].architecture.input_shape))
     torch.testing.assert_close(
         logits, torch.tensor(EXPECTED[name]["logits"], dtype=torch.float64), rtol=1e-10, atol=1e-10
     )
@@ -43,7 +44,8 @@ def test_the_same_networks_are_written_as_the_same_bytes(name: str) -> None:
 def test_the_reference_decoder_reads_them_too(name: str) -> None:
     """So the files do not depend on the library that the coder is built on."""
     known = NETWORKS[name]
-    slots = tuple(Slot(slot, tensor.shape, tensor.shape) for slot, tensor in known.tensors.items())
+    grids = {} if isinstance(known.architecture, OwnModule) else parameter_grids(known.architecture)
+    slots = tuple(Slot(slot, tensor.shape, grids.get(slot, tensor.shape)) for slot, tensor in known.tensors.items())
     message = Pact.read(FOLDER / f"{name}.pact").message
     found = _code(ReferenceDecoder(message), None, lambda _: slots, _silent)
     assert (found.architecture, found.arithmetic) == (known.architecture, known.arithmetic)

@@ -1,30 +1,20 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 from torch import nn
 
 from netpact.certification import certify
-from netpact.datasets import ArraySamples, Data, load_data
+from netpact.datasets import ArraySamples, Data
 from netpact.format import Pact, seal
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
 from netpact.originals import certify_original
 from netpact.training import TrainOptions, train
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +28,7 @@ class Case:
 
 
 @pytest.fixture(scope="session")
-def case() -> Case:
-    digits = load_data("digits")
+def case(digits: Data) -> Case:
     x, y = next(iter(digits.train.batches(digits.train.count)))
     data = Data("part", 10, ArraySamples(x[:1000], y[:1000], "part train", 10), digits.test)
     start = build(parse_model("linear", input_shape=data.input_shape, classes=10))

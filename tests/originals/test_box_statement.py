@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from cli.fresh_process import run_fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from originals.conftest import Case
@@ -205,9 +204,7 @@ def small_net(seed: int = 0) -> nn.Sequential:
             assert tensor is not None
             nn.init.uniform_(tensor, 0.5, 2.0)
         last = nn.Linear(12, 3)
-        return nn.Sequential(
-            nn.Conv2d(1, 3, 3, padding=1), norm, nn.ReLU(), nn.AvgPool2d(4), nn.Flatten(), last
-        ).eval()
+        return nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), norm, nn.ReLU(), nn.AvgPool2d(4), nn.Flatten(), last).eval()
 
 
 def near(net: nn.Module, amount: float, generator: torch.Generator) -> Any:
@@ -359,6 +356,31 @@ def test_near_ties_of_the_file_s_network_are_counted() -> None:
     assert box_checking._recount(net, (Side(None, None),), data, "float32", None) == 2
 
 
+def test_the_rounding_of_the_file_s_network_counts_beside_the_box() -> None:
+    """Margins just below and just above sqrt(2) E(x) plus what rounding can do to the two logits."""
+    generator = torch.Generator().manual_seed(5)
+    net = nn.Linear(200, 2, bias=False)
+    with torch.no_grad():
+        net.weight.copy_(torch.randn(2, 200, generator=generator))
+    across = (net.weight[0] - net.weight[1]).detach().double()
+    start = torch.randn(200, generator=generator).double()
+    start -= across * (start @ across) / (across @ across)
+
+    def count(margin: float) -> tuple[int, int]:
+        x = (start + across * margin / (across @ across)).float()
+        data = ArraySamples(x.numpy()[None], np.array([0]), "one", 2)
+        box = (Side(None, None),)
+        recounted = box_checking._recount(net, box, data, "float32", None)
+        return count_reachable_errors(net, box, data, arithmetic="float32"), recounted
+
+    tie = ArraySamples(start.float().numpy()[None], np.array([0]), "tie", 2)
+    ((walked, _),) = walk_box(net, (Side(None, None),), tie, arithmetic="float32", batch=1, progress=None)
+    needed, rounding = float(margin_needed(walked.bound)), float(walked.spread.sum())
+    assert rounding > 1e-3
+    assert count(needed + 0.8 * rounding) == (1, 1)
+    assert count(needed + 1.2 * rounding) == (0, 0)
+
+
 def test_a_wider_box_counts_more(boxed: Case) -> None:
     module = boxed.pact.to_module()
     (side,) = decode_box(stated(boxed).box_message, module)
@@ -392,9 +414,7 @@ def test_certify_counts_with_the_coded_box(boxed: Case, monkeypatch: pytest.Monk
 # --- the command line, and a fresh process ----------------------------------------------------------------------------
 
 
-def test_the_command_line_and_a_fresh_process(
-    tmp_path: Path, boxed: Case, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_and_a_fresh_process(tmp_path: Path, boxed: Case, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(boxed.data.train, ArraySamples)
     np.savez(tmp_path / "d.npz", x_train=boxed.data.train.inputs, y_train=boxed.data.train.labels)
     weights = save_weights(boxed.original, tmp_path / "w.safetensors")
@@ -403,14 +423,7 @@ def test_the_command_line_and_a_fresh_process(
     assert run(["certify", *data, "--original", str(weights)]) == 0
     assert "every other network as close to the one in this file" in " ".join(capsys.readouterr().err.split())
     line = ["verify", *data, "--original", str(weights), "--json"]
-    fresh = subprocess.run(
-        [sys.executable, "-c", "from netpact.cli.app import main; main()", *line],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert fresh.returncode == 0, fresh.stderr
-    record = json.loads(fresh.stdout)["original"]
+    record = json.loads(run_fresh(*line).stdout)["original"]
     assert record["agreed"] is True
     assert record["verified_errors"] == record["errors"] == stated(boxed).errors
     other = copy.deepcopy(boxed.original)

@@ -1,27 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-import torch
 from torch import nn
 
 from netpact.certification import certify
-from netpact.datasets import Data, Split, load_data
+from netpact.datasets import Data, Split
 from netpact.format import Base, Pact, seal
 from netpact.methods import QuantizeDifference, compress
 from netpact.network import trace
 from netpact.priors import helper_module, train_helper
 from netpact.training import Recipe, TrainOptions, train
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +26,10 @@ class Case:
 
 
 @pytest.fixture(scope="session")
-def case() -> Case:
-    torch.set_num_threads(1)
-    data = load_data("digits")
+def case(digits: Data) -> Case:
     recipe = Recipe("linear", TrainOptions(epochs=12, learning_rate=0.02), Split(percent=40, counter=3))
-    helper = train_helper(data, recipe)
-    start = helper_module(helper, recipe, data)
-    network = train(start, data.train, TrainOptions(epochs=1, learning_rate=0.001)).module
-    pact = seal(compress(trace(network, data), QuantizeDifference(helper, bits=2)))
-    return Case(data, helper, recipe, network, certify(pact, data, base=helper))
+    helper = train_helper(digits, recipe)
+    start = helper_module(helper, recipe, digits)
+    network = train(start, digits.train, TrainOptions(epochs=1, learning_rate=0.001)).module
+    pact = seal(compress(trace(network, digits), QuantizeDifference(helper, bits=2)))
+    return Case(digits, helper, recipe, network, certify(pact, digits, base=helper))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from cli.fresh_process import run_fresh
 from priors.conftest import Case
 
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
@@ -107,19 +106,8 @@ def test_a_helper_that_comes_out_otherwise_is_counted_for_itself(case: Case) -> 
 
 def test_file_and_data_are_enough_in_a_fresh_process(case: Case, tmp_path: Path) -> None:
     file = case.pact.write(tmp_path / "net.pact")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from netpact.cli.app import main; main()",
-            *("verify", str(file), "--data", "digits", "--retrain", "--threads", "1", "--json"),
-        ],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    command = ("verify", str(file), "--data", "digits", "--retrain", "--threads", "1", "--json")
+    done = run_fresh(*command, folder=tmp_path)
     record = json.loads(done.stdout)
     assert record["agreed"] is True
     assert record["given"] == "with the helper trained again, bit for bit the stated one"

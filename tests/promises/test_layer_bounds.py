@@ -165,3 +165,19 @@ def test_the_samples_axis_is_never_taken_for_another(name: str, shape: tuple[int
         start = make_deviation(make_spread(h, torch.zeros_like(h)), torch.zeros(len(h)), walk)
         follow_layer("fc", layer, widen(layer, LayerDistance(weights=0.0, shift=0.0)), start)
     assert any(problem.startswith("fc on a tensor of shape") for problem in walk.problems())
+
+
+@pytest.mark.parametrize("name", ["linear", "conv", "replicate", "norm of images"])
+@torch.no_grad()
+def test_the_other_layer_s_rounding_is_covered(name: str) -> None:
+    """Equal layers and inputs: a run in float32 is still another one, and the bound is not 0."""
+    generator = torch.Generator().manual_seed(7)
+    layer = prepared(name, generator)
+    single = torch.rand(6, *LAYERS[name][0], generator=generator)
+    allowed = follow(
+        layer, widen(layer, LayerDistance(weights=0.0, shift=0.0)), single.double(), torch.zeros(6).double()
+    )
+    apart = lengths(copy.deepcopy(layer).float()(single).double() - layer(single.double()))
+    assert bool((apart > 0).all())
+    assert bool((apart <= allowed).all())
+    assert float(allowed.max()) < 1e-2

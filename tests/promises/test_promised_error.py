@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,6 @@ from netpact.network import trace
 from netpact.promises import Promise, Walker, compare, promised_error
 
 CLASSES = {"linear": 4}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def data_for(name: str, *, scale: float, seed: int = 0) -> Data:

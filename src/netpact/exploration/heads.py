@@ -1,4 +1,4 @@
-"""Candidates whose only weights are a linear head: signs are trained, then changed one by one."""
+"""The last linear layer as a matrix of signs: trained by gradient, then changed one by one. All before it stays."""
 
 from __future__ import annotations
 
@@ -9,28 +9,33 @@ from numpy.typing import NDArray
 
 from netpact.exploration.trials import Notebook, Tried
 from netpact.format import Compressed, Pact
-from netpact.methods import Quantize
-from netpact.methods.flips import COLD, HOT, Flips, anneal
-from netpact.methods.sign_training import train_signs
+from netpact.format.loading import load_module
+from netpact.methods.flips import Flips, anneal
+from netpact.methods.sign_training import retrain_signs, train_signs
 from netpact.methods.ternary_search import head_image, head_inputs, replace_head
+from netpact.network import trace
 from netpact.progress import Progress
 from netpact.seed import Seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Data
-    from netpact.network import Network
 
 HEAD_RATES = (4.0, 6.0, 8.0)
-ROUND_STEPS = 4000
-_COOLING = 0.8  # each round starts cooler than the last
+ROUND_STEPS = 3000
+_ROUND = " round "
 
 
 class Head:
-    """A candidate with its features, which are computed once and only when they are needed."""
+    """A network with its features, which are computed once and only when they are needed.
 
-    def __init__(self, name: str, network: Network, data: Data) -> None:
-        self.name, self._network, self._data = name, network, data
-        self._layer = network.layers[-1]
+    name  of the trials and of their random numbers
+    body  the network as it is coded; its last layer is replaced
+    """
+
+    def __init__(self, name: str, body: Compressed, data: Data) -> None:
+        self.name, self._body, self._data = name, body, data
+        self._network = trace(load_module(body, None).float(), data)
+        self._layer = self._network.layers[-1]
         self._flips: Flips | None = None
 
     def screen(self, notebook: Notebook, rate: float) -> Tried:
@@ -45,32 +50,35 @@ class Head:
             )
             return self._compressed(signs)
 
-        return notebook.trial(f"{self.name} rate {rate:g}", run)
+        return notebook.trial(f"{self.name} signs {rate:g}", run)
 
-    def improve(self, notebook: Notebook, found: Tried, round_number: int) -> Tried:
-        """One round of annealing from what was found."""
+    def improve(self, notebook: Notebook, found: Tried, round_number: int, rate: float) -> Tried:
+        """Annealing from what was found; in later rounds, which no single change would improve, after a shake."""
 
         def run(progress: Progress) -> Compressed:
-            random = Seed(notebook.seed).child("search", self.name, "round", round_number).numpy()
-            hot = max(COLD, HOT * _COOLING**round_number)
-            start = self._signs(found.pact)
-            best = anneal(
-                self._known, start, steps=ROUND_STEPS, bit_price=1.0, random=random, progress=progress, hot=hot
-            )
+            seed = Seed(notebook.seed).child("search", self.name, "round", round_number)
+            signs, known = self._signs(found.pact), self._known
+            if round_number:
+                signs = retrain_signs(
+                    known.columns.T, known.labels, signs, code=known.code, rate=rate, seed=seed.child("shake")
+                )
+            best = anneal(known, signs, steps=ROUND_STEPS, bit_price=1.0, random=seed.numpy(), progress=progress)
             return self._compressed(best.signs)
 
-        return notebook.trial(f"{found.trial.name} round {round_number + 1}", run)
+        # The start is part of the name: it decides where the rounds lead.
+        start_name = found.trial.name.partition(_ROUND)[0]
+        return notebook.trial(f"{start_name}{_ROUND}{round_number + 1}", run)
 
     @property
     def _known(self) -> Flips:
         if self._flips is None:
             features, labels = head_inputs(self._network.module, self._layer.name, self._data.train)
-            image = head_image(self._network.architecture, self._layer.name)
+            image = head_image(self._body.architecture, self._layer.name)
             self._flips = Flips(features, labels, classes=self._layer.shape[0], image=image)
         return self._flips
 
     def _compressed(self, signs: NDArray[np.int8]) -> Compressed:
-        return replace_head(Quantize().compress(self._network), self._layer.name, signs)
+        return replace_head(self._body, self._layer.name, signs)
 
     def _signs(self, pact: Pact) -> NDArray[np.int8]:
         tensor = pact.decode().tensors[f"{self._layer.name}.weight"]

@@ -16,7 +16,7 @@ from netpact.seed import Seed
 from netpact.training import TrainOptions, train
 
 LEARNED_RATES = (8.0,)
-_FREE_EPOCHS, _EPOCHS = 4, 40
+_FREE_EPOCHS, _EPOCHS = 4, 24
 _FREE_RATE, _RATE = 5e-3, 0.05
 _LEVELS = 3
 

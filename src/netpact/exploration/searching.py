@@ -3,10 +3,10 @@
 Everything that is chosen here ends up in the message (architecture, stem constants, every weight), and one prefix code
 covers all that could have been chosen, so looking at many candidates costs nothing beyond the message's own length.
 
-Every candidate is tried at a few rates and judged by the bound. The best two that are a linear head on a fixed stem get
-a round of single changes, and the better of them is searched on in rounds until the budget is used up. A round starts
-where the last one ended, and every finished trial is kept in the folder: an interrupted search goes on, and `rounds`
-repeats one exactly.
+Every candidate is tried at a few rates and judged by the bound: features are fixed or learned, and a sparse matrix of
+signs is trained as their head. The best two get a round of single changes of signs, and the better of them is searched
+on in rounds until the budget is used up. A round starts where the last one ended, and every finished trial is kept in
+the folder: an interrupted search goes on, and `rounds` repeats one exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from netpact.exploration.heads import HEAD_RATES, Head
 from netpact.exploration.learned import LEARNED_RATES, learn
 from netpact.exploration.trials import Notebook, Trial, Tried, Working
 from netpact.files import write_atomically
-from netpact.format import Pact
+from netpact.format import Compressed, Pact
+from netpact.methods import Quantize
 from netpact.models import build, parse_model
 from netpact.network import trace
 from netpact.runs import ResultStore
@@ -88,24 +89,19 @@ def search(
     names = candidate_names(data) if candidates is None else list(candidates)
     if not names:
         raise PactError("no candidates to search", where="candidates")
-    heads = {name: _head(name, data) for name in names}  # names that cannot be read die here, not hours later
-    store = ResultStore(folder / "run")
-    notebook = Notebook(data, seed, delta, store, progress=progress, working=working)
+    bodies = [_body(name, data) for name in names]  # names that cannot be read die here, not hours later
+    notebook = Notebook(data, seed, delta, ResultStore(folder / "run"), progress=progress, working=working)
 
     def in_time(share: float) -> bool:
         # Without a clock everything is done, so that the result does not depend on the machine's speed.
         return rounds is not None or time.monotonic() - started < share * budget_seconds
 
-    screened: dict[str, Tried] = {}
-    for name, head in heads.items():
+    screened: list[_Screened] = []
+    for name, body in zip(names, bodies, strict=True):
         if screened and not in_time(_SCREENING_SHARE):
             break
-        tried = [
-            learn(notebook, name, rate) if head is None else head.screen(notebook, rate)
-            for rate in rates or (LEARNED_RATES if head is None else HEAD_RATES)
-        ]
-        screened[name] = _best(tried)
-    best, done = _improve(notebook, heads, screened, lambda done: in_time(1.0) if rounds is None else done < rounds)
+        screened += _screen(notebook, name, body, rates)
+    best, done = _improve(notebook, screened, lambda done: in_time(1.0) if rounds is None else done < rounds)
     pact = certify(best.pact, data, delta=delta)
     file = pact.write(folder / "best.pact")
     chosen = "".join(f" --candidate {name}" for name in candidates or ())
@@ -116,29 +112,55 @@ def search(
     return result
 
 
-def _improve(
-    notebook: Notebook, heads: dict[str, Head | None], screened: dict[str, Tried], go_on: Callable[[int], bool]
-) -> tuple[Tried, int]:
+@dataclass(frozen=True, eq=False)
+class _Screened:
+    """A head of signs to begin with, and what its features are where they were learned."""
+
+    head: Head
+    signs: Tried
+    rate: float
+    learned: Tried | None = None
+
+
+def _screen(notebook: Notebook, name: str, body: Compressed, rates: Sequence[float] | None) -> list[_Screened]:
+    if _is_head_only(body):
+        head = Head(name, body, notebook.data)
+        return [_Screened(head, *_screen_signs(notebook, head, rates or HEAD_RATES))]
+    found = []
+    for rate in rates or LEARNED_RATES:
+        learned = learn(notebook, name, rate)
+        head = Head(learned.trial.name, learned.pact.decode(), notebook.data)
+        found.append(_Screened(head, *_screen_signs(notebook, head, HEAD_RATES), learned))
+    return found
+
+
+def _screen_signs(notebook: Notebook, head: Head, rates: Sequence[float]) -> tuple[Tried, float]:
+    tried = [(head.screen(notebook, rate), rate) for rate in rates]
+    return min(tried, key=lambda pair: pair[0].trial.score)
+
+
+def _improve(notebook: Notebook, screened: list[_Screened], go_on: Callable[[int], bool]) -> tuple[Tried, int]:
     """Rounds of changes for the best heads; the best of everything, and how many rounds its search took."""
-    ranked = sorted(screened, key=lambda name: screened[name].trial.score)
-    finalists = [head for name in ranked if (head := heads[name]) is not None][:_FINALISTS]
-    if not finalists:
-        return screened[ranked[0]], 1
-    first = [(head, head.improve(notebook, screened[head.name], 0)) for head in finalists]
-    head, found = min(first, key=lambda pair: pair[1].trial.score)
+    finalists = sorted(screened, key=lambda one: one.signs.trial.score)[:_FINALISTS]
+    first = [(one, one.head.improve(notebook, one.signs, 0, one.rate)) for one in finalists]
+    winner, found = min(first, key=lambda pair: pair[1].trial.score)
     done = 1
     while go_on(done):
-        found = head.improve(notebook, found, done)
+        found = _best([found, winner.head.improve(notebook, found, done, winner.rate)])
         done += 1
-    return _best([found, *screened.values()]), done
+    return _best([found, *(one.learned for one in screened if one.learned is not None)]), done
 
 
 def _best(tried: Sequence[Tried]) -> Tried:
     return min(tried, key=lambda one: one.trial.score)
 
 
-def _head(name: str, data: Data) -> Head | None:
-    """The candidate as a linear head on what is fixed, or None where it has more to learn."""
-    network = trace(build(parse_model(name, input_shape=data.input_shape, classes=data.classes)), data)
-    alone = len(network.layers) == 1 and network.layers[0].kind == "linear"
-    return Head(name, network, data) if alone else None
+def _body(name: str, data: Data) -> Compressed:
+    """The untrained network; of a linear head on a fixed stem everything but the head is there already."""
+    return Quantize().compress(
+        trace(build(parse_model(name, input_shape=data.input_shape, classes=data.classes)), data)
+    )
+
+
+def _is_head_only(body: Compressed) -> bool:
+    return len({name.rpartition(".")[0] for name in body.tensors}) == 1

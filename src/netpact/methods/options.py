@@ -8,6 +8,7 @@ from typing import Any
 
 from netpact.errors import PactError, one_of
 from netpact.format import Base
+from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.method import Method
 from netpact.methods.quantize import Quantize
 from netpact.methods.rate_aware import RateAware
@@ -15,7 +16,7 @@ from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import TernarySearch
 
 METHODS: dict[str, type[Any]] = {
-    method.name: method for method in (Quantize, TernarySearch, RateAware, QuantizeDifference)
+    method.name: method for method in (Quantize, TernarySearch, RateAware, QuantizeDifference, HeadOnBase)
 }
 
 _BASE = "base"  # the one option that is a network, and does not come as text

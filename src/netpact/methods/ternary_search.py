@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -80,7 +80,7 @@ class TernarySearch:
         image = head_image(body.architecture, head.name)
         flips = Flips(features, labels, classes=head.shape[0], image=image)
         trained = network.module.get_submodule(head.name).get_parameter("weight").detach().numpy().astype(np.float64)
-        signs = _search(flips, trained, self, progress)
+        signs = search_signs(flips, trained, self, progress)
         return replace_head(body, head.name, signs)
 
 
@@ -101,12 +101,13 @@ def replace_head(body: Compressed, name: str, signs: NDArray[np.int8]) -> Compre
     bias = f"{name}.bias"
     if bias in tensors:
         tensors[bias] = zero_tensor(tensors[bias].shape)
-    return Compressed(body.architecture, tensors)
+    return replace(body, tensors=tensors)
 
 
-def _search(
+def search_signs(
     flips: Flips, trained: NDArray[np.float64], options: TernarySearch, progress: Progress | None
 ) -> NDArray[np.int8]:
+    """The signs with the lowest bound among all restarts; `trained` is where the training of the signs starts."""
     total = options.steps * options.restarts
     results = []
     for restart in range(options.restarts):

@@ -1,0 +1,98 @@
+"""HeadOnBase: a sparse head of signs on the features of a base network."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from netpact.coding import ShortFloat
+from netpact.datasets import set_aside
+from netpact.errors import PactError
+from netpact.format import Base, Compressed
+from netpact.format.loading import load_module
+from netpact.forms import CodedTensor, Relative
+from netpact.methods.flips import Flips
+from netpact.methods.relative import QuantizeDifference
+from netpact.methods.ternary_search import TernarySearch, head_image, head_inputs, replace_head, search_signs
+from netpact.network import Network
+from netpact.progress import Progress
+
+if TYPE_CHECKING:
+    from netpact.datasets import Samples
+
+_ANY_STEP = ShortFloat(exponent=0, mantissa=0)  # no symbol uses it; this one is the cheapest to tell
+
+
+@dataclass(frozen=True, eq=False)
+class HeadOnBase:
+    """Every layer but the last one is the base's own; the last becomes a sparse matrix of signs without bias.
+
+    The layers before the last are told as a difference of zero, some twenty bits for all of them together. The signs
+    are trained and searched for as TernarySearch does it, on what the base makes of the training samples; with a
+    helper, on those that the helper has not seen, which are the ones that its bound is about.
+
+    Of the network that is compressed only the architecture counts, and of the base all but its last layer: that the
+    base tells other classes does not matter. Features are real numbers, so run the result in float64, where near ties
+    are rare: compress(..., arithmetic="float64").
+
+    base       the network that was there before the data; it is not written into the file, but a helper's split is
+    steps      changes tried in each restart
+    restarts   independent searches; the one with the lowest bound is kept
+    bit_price  how dear a bit is compared with what the bound says; below 1 gives larger messages with fewer errors
+    seed       of the search; the result is in the message, so the seed is not
+    """
+
+    base: Base
+    steps: int = 4000
+    restarts: int = 2
+    bit_price: float = 1.0
+    seed: int = 0
+    name: ClassVar[str] = "head-on-base"
+
+    def __post_init__(self) -> None:
+        # Bad options die here, with the words of the two methods that this one is made of.
+        QuantizeDifference(self.base)
+        self._search()
+
+    def __repr__(self) -> str:
+        return (
+            f"HeadOnBase(base={self.base.name!r}, steps={self.steps}, restarts={self.restarts}, "
+            f"bit_price={self.bit_price}, seed={self.seed})"
+        )
+
+    def compress(
+        self, network: Network, samples: Samples | None = None, progress: Progress | None = None
+    ) -> Compressed:
+        if samples is None:
+            raise PactError("this method searches on the training samples and was given none", where=self.name)
+        head = network.layers[-1]
+        if head.kind != "linear" or len(network.layers) < 2:
+            raise PactError(
+                f"a linear layer after at least one other is needed, {network.name} ends in {head.name} ({head.kind}) "
+                f"and has {len(network.layers)}",
+                where=self.name,
+                hint="ternary-search takes a network of one linear layer",
+            )
+        body = self._tell_base(network)
+        counted = samples if body.split is None else set_aside(samples, body.split)[1]
+        module = load_module(body, copy.deepcopy(network.module), self.base)
+        features, labels = head_inputs(module, head.name, counted)
+        flips = Flips(features, labels, classes=head.shape[0], image=head_image(body.architecture, head.name))
+        # The base's own head may be about other classes: the search starts from nothing.
+        signs = search_signs(flips, np.zeros(head.shape), self._search(), progress)
+        return replace_head(body, head.name, signs)
+
+    def _search(self) -> TernarySearch:
+        return TernarySearch(steps=self.steps, restarts=self.restarts, bit_price=self.bit_price, seed=self.seed)
+
+    def _tell_base(self, network: Network) -> Compressed:
+        """The base itself, as a message tells it."""
+        further = QuantizeDifference(self.base).compress(network)
+        tensors = {
+            name: CodedTensor(Relative(_ANY_STEP), np.zeros_like(tensor.symbols), tensor.shape)
+            for name, tensor in further.tensors.items()
+        }
+        return replace(further, tensors=tensors)

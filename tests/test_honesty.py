@@ -1,0 +1,136 @@
+"""No number in the decoder comes from a benchmark: what a message means was settled without looking at any data.
+
+Each number that could carry such knowledge stands in a list here with the reason why it does not. A new one makes a
+test red until somebody has written its reason down; a reason for a number that is gone makes it red too.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from source_text import (
+    SOURCE,
+    calls,
+    home,
+    imports,
+    numbers,
+    numbers_in_text,
+    reached_from,
+    room_files,
+    short_name,
+    significant_digits,
+    strings,
+    tables,
+)
+
+# The rooms that decide what a decoded network is, and how its errors are counted.
+ROOMS = ("coding", "forms", "format", "layers", "models", "network", "algebra", "promises")
+FILES = room_files(*ROOMS)
+each_file = pytest.mark.parametrize("path", FILES, ids=short_name)
+
+# A number of three or more digits after all, or a whole number of four or more, can be the result of a fit.
+PRECISE_NUMBERS = {
+    ("coding/integers.py", "4096"): "power of two: the shortest plane whose zeros are told as gaps",
+    ("forms/ternary_map.py", "4096"): "power of two: a limit on the work that a message may ask for",
+    ("models/architecture.py", "65_535"): "2^16 - 1: a limit on sizes and classes",
+    ("models/architecture.py", "4_096"): "power of two: a limit on the sides of an image",
+    ("network/rounding.py", "1022"): "IEEE 754: the least exponent of float64",
+}
+TABLES = {
+    ("format/message.py", "_COMMON_PROBLEMS"): "shapes and class counts of public problems; any other is spelled out",
+    ("models/families.py", "_plan_lenet5"): "the layers of LeNet-5, LeCun et al. 1998",
+    ("models/families.py", "_plan_oriented"): "ranges allowed for sizes that are coded in the message",
+    ("models/families.py", "_ENTRIES"): "ids, and default sizes that are coded in the message like all others",
+}
+READERS = {
+    ("format/pact.py", "read_bytes"): "the .pact file itself",
+    ("models/tensors.py", "read_bytes"): "a weight file that the user names",
+    ("models/weights.py", "read_bytes"): "a weight file that the user names",
+    ("models/weights.py", "load"): "the same file's bytes, weights only",
+    ("models/tensors.py", "load"): "the same file's bytes, by safetensors",
+    ("models/own.py", "import_module"): "the user's own module, by the name that the user gave",
+    ("network/hidden_state.py", "load"): "a function that its caller hands in",
+}
+READING = {
+    *("load_data", "open", "read_bytes", "read_text", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "urlopen"),
+    *("urlretrieve", "fetch_openml", "load_digits", "import_module", "fromhex", "b64decode", "b85decode", "decompress"),
+}
+
+# Means and standard deviations in wide use, of pixels between 0 and 1 and, where scaled, between 0 and 255.
+DATA_STATISTICS = (
+    *(0.1307, 0.3081, 33.318, 78.567),  # MNIST
+    *(0.2860, 0.2861, 0.3530, 72.940, 90.021),  # Fashion-MNIST
+    *(0.4914, 0.4822, 0.4465, 0.2023, 0.1994, 0.2010, 0.2470, 0.2435, 0.2430, 0.2616, 0.2610),  # CIFAR-10
+    *(125.307, 125.3, 122.950, 113.865, 113.9, 62.993, 62.089, 62.1, 66.705, 66.7),
+    *(0.5071, 0.4867, 0.4865, 0.4408, 0.4409, 0.2675, 0.2673, 0.2565, 0.2564, 0.2761, 0.2762),  # CIFAR-100
+    *(0.4377, 0.4438, 0.4728, 0.1980, 0.1970),  # SVHN
+    *(0.485, 0.456, 0.406, 0.229, 0.224, 0.225),  # ImageNet
+    *(0.3053, 0.3760),  # scikit-learn's digits
+)
+
+
+def test_every_precise_number_has_its_reason() -> None:
+    found = {
+        (short_name(path), literal)
+        for path in FILES
+        for literal, value in numbers(path)
+        if significant_digits(literal) >= (4 if isinstance(value, int) else 3)
+    }
+    assert found == set(PRECISE_NUMBERS)
+
+
+def test_every_table_of_numbers_has_its_reason() -> None:
+    found = {(short_name(path), name) for path in FILES for name, _ in tables(path, more_than=8)}
+    assert found == set(TABLES)
+
+
+@each_file
+def test_no_numbers_are_hidden_in_text(path: Path) -> None:
+    """Digits to be parsed, hexadecimal or base-64 words, bytes: none where the decoder could read them."""
+    for literal in strings(path):
+        text = literal.decode("latin-1") if isinstance(literal, bytes) else literal
+        digits = re.findall(r"\d+[.,]?\d{2,}", text)
+        assert not digits or max(map(significant_digits, digits)) < 4, literal
+        assert isinstance(literal, str) or len(literal) <= 8, literal
+        assert not re.search(r"[A-Za-z0-9+/=]{32,}", text), literal
+
+
+def test_the_package_holds_no_file_but_its_source() -> None:
+    others = {short_name(path) for path in SOURCE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert others == {"py.typed"}
+
+
+def test_these_rooms_read_only_what_the_user_names() -> None:
+    found = {(short_name(path), name) for path in FILES for name in calls(path) if name in READING}
+    assert found == set(READERS)
+
+
+@each_file
+def test_these_rooms_neither_load_data_nor_know_the_published_sets(path: Path) -> None:
+    for module, name in imports(path):
+        assert name != "load_data"
+        assert module.split(".")[0] not in ("sklearn", "urllib", "requests", "torchvision")
+        if module.startswith("netpact"):
+            assert home(module, name) not in ("netpact.datasets.catalogue", "netpact.datasets.loading"), name
+
+
+@pytest.mark.parametrize("entry", ["netpact.format.pact", "netpact.format.loading", "netpact.network.counting"])
+def test_decoding_and_counting_reach_no_fact_about_a_data_set(entry: str) -> None:
+    """By the import graph: nothing that decoding uses, however far away, knows class counts or where data lie."""
+    reached = reached_from(entry)
+    assert {"netpact.errors", "netpact.datasets.samples"} <= reached, "the graph is not being followed"
+    known = {f"netpact.datasets.{name}" for name in ("catalogue", "loading", "openml", "npz", "own")}
+    assert not reached & known
+
+
+def test_the_graph_finds_what_is_there() -> None:
+    assert "netpact.datasets.catalogue" in reached_from("netpact.verification.checking")
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=short_name)
+def test_no_mean_or_deviation_of_a_data_set_stands_in_the_source(path: Path) -> None:
+    for number in numbers_in_text(path):
+        near = [known for known in DATA_STATISTICS if abs(number - known) < (1e-4 if known < 1 else 6e-3)]
+        assert not near, f"{number} looks like a statistic of a data set: {near}"
