@@ -14,7 +14,7 @@ import netpact
 from netpact.methods import compress, make_method
 
 torch.set_num_threads(1)  # the same bits need the same number of threads
-folder, model = Path(sys.argv[1]), "convnet:2-5-32-32"
+folder, model = Path(sys.argv[1]), "convnet:2-5-16"
 other, data = netpact.load_data("fashion_mnist"), netpact.load_data("mnist")
 start = netpact.build(netpact.parse_model(model, input_shape=data.input_shape, classes=data.classes))
 ground = folder / "fashion_base.pact"

@@ -30,16 +30,19 @@ ROOMS = ("coding", "forms", "format", "layers", "models", "network", "algebra", 
 FILES = room_files(*ROOMS)
 each_file = pytest.mark.parametrize("path", FILES, ids=short_name)
 
-# A number of three or more digits after all, or a whole number of four or more, can be the result of a fit.
+# A fraction of three or more significant digits, or a whole number of four or more, can be the result of a fit.
 PRECISE_NUMBERS = {
     ("coding/integers.py", "4096"): "power of two: the shortest plane whose zeros are told as gaps",
     ("forms/ternary_map.py", "4096"): "power of two: a limit on the work that a message may ask for",
     ("models/architecture.py", "65_535"): "2^16 - 1: a limit on sizes and classes",
     ("models/architecture.py", "4_096"): "power of two: a limit on the sides of an image",
+    ("models/skipping.py", "1_202"): "the deepest network of He et al. 2016: a limit",
     ("network/rounding.py", "1022"): "IEEE 754: the least exponent of float64",
 }
 TABLES = {
     ("format/message.py", "_COMMON_PROBLEMS"): "shapes and class counts of public problems; any other is spelled out",
+    ("models/chains.py", "VGG_DEPTHS"): "the layers of VGG, Simonyan and Zisserman 2015",
+    ("models/chains.py", "_ALEXNET"): "the layers of AlexNet in its form for small images",
     ("models/families.py", "_plan_lenet5"): "the layers of LeNet-5, LeCun et al. 1998",
     ("models/families.py", "_plan_oriented"): "ranges allowed for sizes that are coded in the message",
     ("models/families.py", "_ENTRIES"): "ids, and default sizes that are coded in the message like all others",

@@ -71,8 +71,6 @@ def main(setting: str, *files: str) -> None:
     found = {file: Pact.read(file).to_module(module) for file, module in modules.items()}
     decoding = [name for name in opened if not name.endswith((".py", ".pyc"))]
     hashes = {file: weights_sha256(module) for file, module in found.items()}
-    # To run a network, tensors must be somewhere: of all the defaults, the device goes back.
-    torch.set_default_device("cpu")
     logits = {
         file: module.double()(formula_input(Pact.read(file).architecture.input_shape)).tolist()
         for file, module in found.items()

@@ -118,6 +118,12 @@ NETWORKS: Mapping[str, Compressed] = {
     "conv": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), codebook),
     "zeros": compress(Architecture(MLP, (4,), (3, 2), 2), zero),
     "oriented": compress(Architecture(ORIENTED, (6, 5, 4, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
+    "alexnet": compress(Architecture(8, (2,), (1, 8, 8), 3), ternary),
+    "vgg": compress(Architecture(9, (11, 1, 2), (1, 8, 8), 3), uniform),
+    "resnet": compress(Architecture(10, (8, 2, 2), (1, 8, 8), 3), ternary),
+    "preresnet": compress(Architecture(11, (8, 2, 2), (1, 8, 8), 3), uniform),
+    "wrn": compress(Architecture(12, (10, 1, 2), (1, 8, 8), 3), rare),
+    "densenet": compress(Architecture(13, (7, 2, 2), (1, 8, 8), 3), codebook),
     "own": compress_own(OwnNet()),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
 }

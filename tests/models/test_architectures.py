@@ -43,6 +43,21 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
     ((7, (2, 3, 4, 5), (1, 13, 10), 3), [0.073647916, 0.18424314, -0.083548367]),
     ((7, (1, 5, 3, 2), (2, 6, 7), 4), [0.11997247, 0.13193011, -0.039874077, -0.007720232]),
     ((7, (3, 1, 4), (1, 9, 7), 2), [-0.025273641, 0.07993571]),
+    ((8, (3,), (3, 32, 32), 3), [-0.00032666555, 0.089790994, -0.16457296]),
+    ((8, (2,), (1, 28, 28), 3), [0.0056654969, 0.084627695, -0.14197784]),
+    ((9, (11, 3, 1), (3, 32, 32), 3), [-182.34034, 182.25164, -72.472355]),
+    ((9, (13, 2, 1), (1, 8, 9), 2), [-0.14493661, -0.2156284]),
+    ((9, (13, 3, 2), (1, 28, 28), 2), [0.089776897, -0.22814644]),
+    ((10, (8, 4, 1), (3, 16, 16), 3), [2.1114529, 1.4687071, -0.20118096]),
+    ((10, (14, 3, 2), (1, 9, 7), 2), [0.040282447, 0.072253462]),
+    ((11, (8, 4, 1), (3, 16, 16), 3), [7.4125256, 4.7151816, 1.2790576]),
+    ((11, (14, 3, 2), (1, 9, 7), 2), [-0.10626426, 0.083490421]),
+    ((11, (14, 4, 1), (1, 9, 7), 2), [-20.214788, -27.146502]),
+    ((12, (10, 2, 1), (3, 8, 8), 3), [14727.228, 15646.222, 22357.84]),
+    ((12, (16, 1, 2), (1, 7, 9), 2), [0.33833724, -0.71208144]),
+    ((12, (10, 2, 2), (1, 5, 6), 2), [4.5325646, 4.8328298]),
+    ((13, (10, 3, 1), (3, 8, 8), 3), [0.80705398, -1.2606429, 0.80156209]),
+    ((13, (7, 5, 2), (1, 9, 7), 2), [0.064467024, 0.040050663]),
 ]
 
 
@@ -50,14 +65,18 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
 def test_meaning_of_an_id_never_changes(
     fields: tuple[int, tuple[int, ...], tuple[int, ...], int], logits: list[float]
 ) -> None:
-    module = build(Architecture(*fields))
+    module = build(Architecture(*fields)).double()  # in float32, logits near 0 would say little
     with torch.no_grad():
-        for k, parameter in enumerate(module.parameters()):
-            pattern = ((np.arange(parameter.numel()) * 7 + 3 * k) % 23 - 11) / 64
-            parameter.copy_(torch.from_numpy(pattern.reshape(parameter.shape)))
+        for k, (name, tensor) in enumerate([*module.named_parameters(), *module.named_buffers()]):
+            pattern = ((np.arange(tensor.numel()) * 7 + 3 * k) % 23 - 11) / 64
+            if name.endswith("running_var"):
+                pattern = np.abs(pattern) + 1 / 64
+            if name.endswith("weight") and tensor.dim() == 1:
+                pattern = pattern + 1  # scales near 0 would let no more than the last biases through
+            tensor.copy_(torch.from_numpy(pattern.reshape(tensor.shape)))
         pixels = np.arange(math.prod(fields[2])) * 5 % 17 / 16
-        found = module(torch.from_numpy(pixels.reshape(1, *fields[2])).float())[0]
-    np.testing.assert_allclose(found.numpy(), logits, rtol=1e-5)
+        found = module(torch.from_numpy(pixels.reshape(1, *fields[2])))[0]
+    np.testing.assert_allclose(found.numpy(), logits, rtol=1e-6)
 
 
 def test_every_id_has_golden_logits() -> None:
@@ -86,14 +105,17 @@ def test_parameter_names_are_part_of_the_meaning() -> None:
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     family = draw(st.sampled_from(list(FAMILIES.values())))
-    least = {"lenet5": 12, "convnet": 6, "oriented": 9}.get(family.name, 1)
+    least = {"lenet5": 12, "convnet": 6, "oriented": 9, "densenet": 4}.get(family.name, 1)
     image = st.tuples(st.integers(1, 3), st.integers(least, 20), st.integers(least, 20))
     vector = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
-    shape = draw(image if family.name in ("lenet5", "conv", "convnet", "oriented") else st.one_of(image, vector))
+    shape = draw(st.one_of(image, vector) if family.name in ("linear", "mlp") else image)
     most = min(family.most_sizes, 5)
     sizes = draw(st.lists(st.integers(1, 9), min_size=family.fewest_sizes, max_size=most))
     if family.name == "convnet":
         sizes[:2] = [draw(st.integers(1, 3)), draw(st.sampled_from([1, 3, 5]))]
+    if family.normed:
+        depths = {"vgg": (11, 13, 16, 19), "wrn": (10, 16), "densenet": (7, 10)}.get(family.name, (8, 14))
+        sizes = [draw(st.sampled_from(depths)), draw(st.integers(1, 3)), draw(st.integers(1, 2))]
     if family.name == "oriented":
         sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4)), 2]
     return Architecture(family.id, tuple(sizes), shape, draw(st.integers(2, 7)))
@@ -104,7 +126,8 @@ def architectures(draw: st.DrawFn) -> Architecture:
 def test_count_shapes_and_output_agree_with_the_built_module(architecture: Architecture) -> None:
     module = build(architecture)
     assert parameter_count(architecture) == sum(parameter.numel() for parameter in module.parameters())
-    built = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    tensors = [*module.named_parameters(), *module.named_buffers()]
+    built = {name: tuple(tensor.shape) for name, tensor in tensors}
     assert list(built.items()) == list(parameter_shapes(architecture).items())
     assert module(torch.zeros(2, *architecture.input_shape)).shape == (2, architecture.classes)
     assert module.netpact_architecture == architecture
@@ -177,7 +200,9 @@ def test_bad_architectures_are_refused(fields: tuple[Any, Any, Any, Any], messag
 def test_model_names_are_read() -> None:
     shape = (1, 28, 28)
     found = [str(parse_model(name, input_shape=shape, classes=10)) for name in names()]
-    assert found == ["linear", "mlp:64-32", "lenet5", "conv:16-32", "oriented:8-5-8-4-1", "convnet:2-5-6-12"]
+    assert found[:6] == ["linear", "mlp:64-32", "lenet5", "conv:16-32", "oriented:8-5-8-4-1", "convnet:2-5-6-12"]
+    assert found[6:9] == ["alexnet:64", "vgg:16-64-1", "resnet:20-16-1"]
+    assert found[9:] == ["preresnet:20-16-1", "wrn:16-4-1", "densenet:40-12-1"]
     assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
     assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)
 
@@ -185,7 +210,7 @@ def test_model_names_are_read() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("vgg", "model: 'vgg' is not known; allowed: linear, mlp, lenet5, conv"),
+        ("lenet", "model: 'lenet' is not known; allowed: linear, mlp, lenet5, conv"),
         ("", "'' is not known"),
         ("MLP", "'MLP' is not known"),
         ("mlp:", "whole numbers joined by '-'"),

@@ -150,7 +150,7 @@ def test_unsupported_networks_are_refused_by_name(name: str) -> None:
     with pytest.raises(PactError, match=message) as raised:
         trace(module, data(4))
     assert raised.value.where == type(module).__name__
-    assert "BatchNorm1d, BatchNorm2d, Conv2d, Linear" in raised.value.hint
+    assert "BatchNorm1d, BatchNorm2d, ChannelAffine, Conv2d, Linear" in raised.value.hint
 
 
 def test_all_problems_are_named_at_once() -> None:

@@ -225,7 +225,10 @@ def test_bad_options_die_at_construction(field: str, value: object, message: str
 
 def test_schedules() -> None:
     rates = {
-        name: [TrainOptions(learning_rate=2.0, schedule=name).learning_rate_at(at) for at in (0, 0.5, 0.75)]
+        name: [
+            TrainOptions(epochs=4, learning_rate=2.0, schedule=name).learning_rate_at(step, steps_per_epoch=7)
+            for step in (0, 14, 21)
+        ]
         for name in ("cosine", "constant", "step")
     }
     assert rates["cosine"] == pytest.approx([2, 1, 1 - 2**-0.5])

@@ -47,7 +47,7 @@ def with_options(**changes: Any) -> dict[str, Any]:
         (with_options(extra=1), "recipe, options"),
         (with_options(epochs=0), "epochs"),
         (with_options(optimizer=["adam"]), "optimizer"),
-        (with_options(schedule={}), "schedule"),
+        (with_options(schedule={}), "recipe, options, schedule"),
         (with_options(learning_rate="fast"), "learning_rate"),
         (with_options(seed=4), "recipe, options, seed"),
         (with_options(seed={"number": 4, "path": "ab"}), "recipe, options, seed"),

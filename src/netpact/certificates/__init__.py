@@ -6,6 +6,7 @@ from netpact.certificates.certificate import ARITHMETICS, PRIORS, Certificate
 from netpact.certificates.helper import Helper, write_recipe
 from netpact.certificates.json_form import check_keys, read_object
 from netpact.certificates.length import code_bits, elias_delta_bits
+from netpact.certificates.noise import clean_risk_bound
 from netpact.certificates.original import OriginalCertificate, add_bounds
 from netpact.certificates.second_opinion import Opinion, check_bound
 from netpact.certificates.statement import Statement
@@ -24,6 +25,7 @@ __all__ = [
     "add_bounds",
     "check_bound",
     "check_keys",
+    "clean_risk_bound",
     "code_bits",
     "elias_delta_bits",
     "invert_tail",

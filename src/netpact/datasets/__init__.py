@@ -2,6 +2,7 @@
 
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.loading import NAMES, load_data
+from netpact.datasets.noise import add_label_noise
 from netpact.datasets.own import as_data, as_samples
 from netpact.datasets.samples import ArraySamples, Batch, Data, Samples
 from netpact.datasets.splits import Split, set_aside, split_indices
@@ -17,6 +18,7 @@ __all__ = [
     "Samples",
     "Split",
     "StreamSamples",
+    "add_label_noise",
     "as_data",
     "as_samples",
     "describe",

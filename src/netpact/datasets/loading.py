@@ -26,7 +26,8 @@ NAMES = ("digits", *KNOWN)
 def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
     """A data set by name (digits, mnist, ...) or from an .npz file with x_train, y_train and maybe x_test, y_test.
 
-    A name may go on with a variant: "mnist:permuted-pixels", "mnist:permuted-classes", "mnist:random-labels".
+    A name may go on with a variant: "mnist:permuted-pixels", "mnist:permuted-classes", "mnist:random-labels",
+    "mnist:symmetric-0.2", "mnist:pair-0.4" (label noise; with "-clean-test" the test set keeps its labels).
 
     limit  take only the first so many training samples; the name says so: "mnist[:1000]"
     """

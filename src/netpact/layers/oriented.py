@@ -148,7 +148,7 @@ def _colours(pixels: Tensor) -> Tensor:
 
 def _shear(grey: Tensor) -> Tensor:
     """By how many pixels to move each row: cov(row, column) / var(row) times its distance to the middle."""
-    rows, columns = torch.arange(grey.shape[1]), torch.arange(grey.shape[2])
+    rows, columns = (torch.arange(grey.shape[axis], device=grey.device) for axis in (1, 2))
     by_row, by_column = grey.sum(dim=2), grey.sum(dim=1)
     mass = by_row.sum(dim=1)
     row_sum, column_sum = (by_row * rows).sum(dim=1), (by_column * columns).sum(dim=1)
@@ -165,7 +165,7 @@ def _shear(grey: Tensor) -> Tensor:
 def _shift_rows(images: Tensor, shifts: Tensor) -> Tensor:
     """Row r of image n reads shifts[n, r] pixels further right; what comes from outside is 0."""
     width = images.shape[3]
-    source = torch.arange(width) + shifts[:, None, :, None]
+    source = torch.arange(width, device=images.device) + shifts[:, None, :, None]
     inside = (source >= 0) & (source < width)
     moved = images.gather(3, source.clamp(0, width - 1).expand_as(images))
     return torch.where(inside, moved, images.new_zeros(()))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from netpact.errors import PactError, one_of
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
-from netpact.models.plan import Linear, Plan
+from netpact.models.plan import Linear, Plan, list_leaves
 
 MAX_SIZE = 65_535
 MAX_SIDE = 4_096
@@ -98,26 +98,27 @@ def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Arc
 
 
 def parameter_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every parameter, in the order of the built module's state dict."""
-    return {
-        f"{name}.{parameter}": shape
-        for name, layer in architecture.plan()
-        for parameter, shape in layer.shapes().items()
-    }
+    """Name and shape of every parameter, then of every buffer: the order in which a message holds them."""
+    leaves = list(list_leaves(architecture.plan()))
+    parameters = {f"{name}.{key}": shape for name, layer in leaves for key, shape in layer.shapes().items()}
+    return parameters | {f"{name}.{key}": shape for name, layer in leaves for key, shape in layer.buffers().items()}
 
 
 def parameter_grids(architecture: Architecture) -> dict[str, tuple[int, ...]]:
     """The same shapes, with the image spelled out where a linear layer follows a flattened one."""
-    return {
-        f"{name}.{parameter}": layer.grid if isinstance(layer, Linear) and parameter == "weight" else shape
-        for name, layer in architecture.plan()
-        for parameter, shape in layer.shapes().items()
+    grids = {
+        f"{name}.weight": layer.grid for name, layer in list_leaves(architecture.plan()) if isinstance(layer, Linear)
     }
+    return parameter_shapes(architecture) | grids
 
 
 def parameter_count(architecture: Architecture) -> int:
-    """How many numbers the built module holds, in Python integers: safe to ask about a hostile file."""
-    return sum(math.prod(shape) for shape in parameter_shapes(architecture).values())
+    """How many numbers there are to learn, in Python integers: safe to ask about a hostile file.
+
+    Buffers are not counted; there are at most three for every two parameters of a batch norm.
+    """
+    leaves = list_leaves(architecture.plan())
+    return sum(math.prod(shape) for _, layer in leaves for shape in layer.shapes().values())
 
 
 def _family(number: object) -> Family:

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from netpact.errors import PactError
-from netpact.layers import OrientedEdges
+from netpact.layers import ChannelAffine, DenseStep, OrientedEdges, Residual, ZeroPaddedShortcut
+from netpact.models import plan as records
 from netpact.models.architecture import Architecture, parameter_count
-from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Relu
 from netpact.seed import Seed
 
 MAX_PARAMETERS = 100_000_000
@@ -32,33 +32,55 @@ def build(
             where=f"architecture {architecture}",
             hint="raise max_parameters if you trust where this architecture comes from",
         )
-    module = nn.Sequential(OrderedDict((name, _layer(layer)) for name, layer in architecture.plan()))
+    module = _sequence(architecture.plan())
     module.to_empty(device="cpu")
     initialise(module, seed)
     module.netpact_architecture = architecture  # type: ignore[assignment]
     return module.eval()
 
 
-def _layer(layer: Layer) -> nn.Module:
-    """On the meta device, so that torch's own initialisation takes nothing from the global random stream."""
-    if isinstance(layer, Linear):
+def _sequence(plan: records.Plan) -> nn.Sequential:
+    return nn.Sequential(OrderedDict((name, _layer(layer)) for name, layer in plan))
+
+
+def _layer(layer: records.Layer) -> nn.Module:
+    if isinstance(layer, records.Residual):
+        return Residual(_sequence(layer.body), _sequence(layer.shortcut))
+    if isinstance(layer, records.DenseStep):
+        return DenseStep(_sequence(layer.body))
+    return _holder(layer) or _plain(layer)
+
+
+def _holder(layer: records.Layer) -> nn.Module | None:
+    """Layers with parameters, on the meta device: torch's own initialisation takes nothing from the global stream."""
+    if isinstance(layer, records.Linear):
         return nn.Linear(layer.inputs, layer.outputs, bias=layer.bias, device="meta", dtype=torch.float32)
-    if isinstance(layer, Conv):
+    if isinstance(layer, records.Conv):
         return nn.Conv2d(
             layer.inputs,
             layer.outputs,
             kernel_size=layer.kernel,
+            stride=layer.stride,
             padding=layer.padding,
+            bias=layer.bias,
             device="meta",
             dtype=torch.float32,
         )
-    if isinstance(layer, AveragePool):
+    if isinstance(layer, records.BatchNorm):
+        return nn.BatchNorm2d(layer.channels, device="meta", dtype=torch.float32)
+    if isinstance(layer, records.Affine):
+        return ChannelAffine(layer.channels, device="meta", dtype=torch.float32)
+    return None
+
+
+def _plain(layer: records.Layer) -> nn.Module:
+    if isinstance(layer, records.AveragePool):
         return nn.AvgPool2d((layer.height, layer.width))
-    if isinstance(layer, MaxPool):
+    if isinstance(layer, records.MaxPool):
         return nn.MaxPool2d(2)
-    if isinstance(layer, Relu):
+    if isinstance(layer, records.Relu):
         return nn.ReLU()
-    if isinstance(layer, Edges):
+    if isinstance(layer, records.Edges):
         return OrientedEdges(
             orientations=layer.orientations,
             inhibition=layer.inhibition,
@@ -67,13 +89,15 @@ def _layer(layer: Layer) -> nn.Module:
             straighten=layer.straighten,
             mirror=layer.mirror,
         )
-    if isinstance(layer, Flatten):
+    if isinstance(layer, records.Shrink):
+        return ZeroPaddedShortcut(inputs=layer.inputs, outputs=layer.outputs, stride=layer.stride)
+    if isinstance(layer, records.Flatten):
         return nn.Flatten()
     raise PactError(f"{type(layer).__name__} has no torch module", where="plan")
 
 
 _FAN_IN = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
-_ONES_AND_ZEROS = (nn.modules.batchnorm._BatchNorm, nn.GroupNorm, nn.LayerNorm)
+_ONES_AND_ZEROS = (nn.modules.batchnorm._BatchNorm, nn.GroupNorm, nn.LayerNorm, ChannelAffine)
 
 
 def initialise(module: nn.Module, seed: Seed) -> None:

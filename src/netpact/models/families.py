@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from netpact.errors import PactError
 from netpact.layers.oriented import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_SIDE, count_features
-from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Plan, Relu
+from netpact.models.chains import plan_alexnet, plan_vgg
+from netpact.models.norms import NORMS
+from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Plan, Relu, read_image
+from netpact.models.skipping import plan_densenet, plan_preresnet, plan_resnet, plan_wrn
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
 MAX_SIZES = 64
@@ -17,7 +20,10 @@ _VIEWS = "1 as it is, 2 straightened, 3 with its mirror image, 4 both"
 
 @dataclass(frozen=True)
 class Family:
-    """plan(sizes, input_shape, classes) lists the layers, or raises where the family cannot take such an input."""
+    """plan(sizes, input_shape, classes) lists the layers, or raises where the family cannot take such an input.
+
+    normed  the last size says how batch norm stands in it: see netpact.models.norms
+    """
 
     id: int
     name: str
@@ -26,6 +32,7 @@ class Family:
     fewest_sizes: int
     most_sizes: int
     plan: Callable[[tuple[int, ...], tuple[int, ...], int], Plan]
+    normed: bool = False
 
 
 def _plan_linear(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
@@ -37,13 +44,7 @@ def _plan_mlp(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int
 
 
 def _plan_lenet5(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-    channels, height, width = _image(input_shape, family="lenet5")
-    if min(height, width) < 12:
-        raise PactError(
-            f"lenet5 needs images of at least 12 x 12, got {height} x {width}",
-            where="input shape",
-            hint="conv, mlp and linear take small images",
-        )
+    channels, height, width = read_image(input_shape, family="lenet5", least=12)
     rows, columns = (height // 2 - 4) // 2, (width // 2 - 4) // 2
     return (
         ("conv1", Conv(channels, 6, kernel=5, padding=2)),
@@ -58,7 +59,7 @@ def _plan_lenet5(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: 
 
 
 def _plan_conv(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-    channels, height, width = _image(input_shape, family="conv")
+    channels, height, width = read_image(input_shape, family="conv")
     layers: list[tuple[str, Layer]] = []
     for number, size in enumerate(sizes, start=1):
         layers += [(f"conv{number}", Conv(channels, size, kernel=3, padding=1)), (f"conv{number}_relu", Relu())]
@@ -73,7 +74,7 @@ def _plan_conv(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: in
 
 def _plan_convnet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
     """sizes: the side of the averaging windows, the side of the kernels, then the channel counts."""
-    channels, height, width = _image(input_shape, family="convnet")
+    channels, height, width = read_image(input_shape, family="convnet")
     window, kernel = sizes[:2]
     if min(height, width) // window < 2:
         raise PactError(
@@ -98,7 +99,7 @@ def _plan_convnet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes:
 
 def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
     """A linear head without bias on fixed edge features; scaling the features changes no prediction."""
-    channels, height, width = _image(input_shape, family="oriented")
+    channels, height, width = read_image(input_shape, family="oriented")
     orientations, inhibition, cell, stride, view = sizes
     for name, value, allowed in (
         ("orientations", orientations, range(2, MAX_ORIENTATIONS + 1)),
@@ -138,16 +139,6 @@ def _sides(input_shape: tuple[int, ...]) -> tuple[int, int] | None:
     return (input_shape[1], input_shape[2]) if len(input_shape) == 3 else None
 
 
-def _image(input_shape: tuple[int, ...], *, family: str) -> tuple[int, int, int]:
-    if len(input_shape) != 3:
-        raise PactError(
-            f"{family} needs images of shape (channels, height, width), got {input_shape}",
-            where="input shape",
-            hint="use mlp or linear, or give each sample three dimensions",
-        )
-    return input_shape[0], input_shape[1], input_shape[2]
-
-
 _ENTRIES = (
     Family(1, "linear", "takes no sizes", (), 0, 0, _plan_linear),
     Family(2, "mlp", "sizes are the hidden widths", (64, 32), 1, MAX_SIZES, _plan_mlp),
@@ -171,6 +162,32 @@ _ENTRIES = (
         MAX_SIZES,
         _plan_convnet,
     ),
+    Family(8, "alexnet", "has one size, the channels of the first layer", (64,), 1, 1, plan_alexnet),
+    Family(
+        9, "vgg", f"sizes are depth, channels of the first layer, {NORMS}", (16, 64, 1), 3, 3, plan_vgg, normed=True
+    ),
+    Family(
+        10,
+        "resnet",
+        f"sizes are depth, channels of the first stage, {NORMS}",
+        (20, 16, 1),
+        3,
+        3,
+        plan_resnet,
+        normed=True,
+    ),
+    Family(
+        11,
+        "preresnet",
+        f"sizes are depth, channels of the first stage, {NORMS}",
+        (20, 16, 1),
+        3,
+        3,
+        plan_preresnet,
+        normed=True,
+    ),
+    Family(12, "wrn", f"sizes are depth, widening factor, {NORMS}", (16, 4, 1), 3, 3, plan_wrn, normed=True),
+    Family(13, "densenet", f"sizes are depth, growth, {NORMS}", (40, 12, 1), 3, 3, plan_densenet, normed=True),
 )
 
 FAMILIES: dict[int, Family] = {family.id: family for family in _ENTRIES}

@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from netpact.errors import PactError
 
-@dataclass(frozen=True)
-class Flatten:
-    def shapes(self) -> dict[str, tuple[int, ...]]:
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Plain:
+    """What most layers have: no parameters, and no buffers."""
+
+    def shapes(self) -> Shapes:
+        return {}
+
+    def buffers(self) -> Shapes:
         return {}
 
 
 @dataclass(frozen=True)
-class Relu:
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {}
+class Flatten(Plain):
+    pass
 
 
 @dataclass(frozen=True)
-class MaxPool:
+class Relu(Plain):
+    pass
+
+
+@dataclass(frozen=True)
+class MaxPool(Plain):
     """Windows of 2 x 2, stride 2; an odd last row or column is dropped."""
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {}
-
 
 @dataclass(frozen=True)
-class AveragePool:
+class AveragePool(Plain):
     """Windows side by side, often one over the whole image that is left; what fills no window is dropped."""
 
     height: int
     width: int
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {}
-
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Plain):
     """image: rows and columns of the maps that were flattened into the inputs, where there were any."""
 
     inputs: int
@@ -53,26 +60,61 @@ class Linear:
         rows, columns = self.image
         return self.outputs, self.inputs // (rows * columns), rows, columns
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        weight = {"weight": (self.outputs, self.inputs)}
-        return weight | {"bias": (self.outputs,)} if self.bias else dict(weight)
+    def shapes(self) -> Shapes:
+        weight: Shapes = {"weight": (self.outputs, self.inputs)}
+        return weight | {"bias": (self.outputs,)} if self.bias else weight
 
 
 @dataclass(frozen=True)
-class Conv:
-    """A square kernel, stride 1, zero padding, with bias."""
+class Conv(Plain):
+    """A square kernel, zero padding."""
 
     inputs: int
     outputs: int
     kernel: int
     padding: int
+    stride: int = 1
+    bias: bool = True
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"weight": (self.outputs, self.inputs, self.kernel, self.kernel), "bias": (self.outputs,)}
+    def shapes(self) -> Shapes:
+        weight: Shapes = {"weight": (self.outputs, self.inputs, self.kernel, self.kernel)}
+        return weight | {"bias": (self.outputs,)} if self.bias else weight
 
 
 @dataclass(frozen=True)
-class Edges:
+class BatchNorm(Plain):
+    """As it is trained: scale and shift are parameters, the running mean, variance and the count are buffers."""
+
+    channels: int
+
+    def shapes(self) -> Shapes:
+        return {"weight": (self.channels,), "bias": (self.channels,)}
+
+    def buffers(self) -> Shapes:
+        return {"running_mean": (self.channels,), "running_var": (self.channels,), "num_batches_tracked": ()}
+
+
+@dataclass(frozen=True)
+class Affine(Plain):
+    """netpact.layers.ChannelAffine: what is left of a batch norm that no convolution can take in."""
+
+    channels: int
+
+    def shapes(self) -> Shapes:
+        return {"weight": (self.channels,), "bias": (self.channels,)}
+
+
+@dataclass(frozen=True)
+class Shrink(Plain):
+    """netpact.layers.ZeroPaddedShortcut: every stride-th pixel, and channels of zeros up to the new number."""
+
+    inputs: int
+    outputs: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class Edges(Plain):
     """The fixed stem of netpact.layers."""
 
     orientations: int
@@ -82,11 +124,61 @@ class Edges:
     straighten: bool
     mirror: bool
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {}
+
+@dataclass(frozen=True)
+class Residual:
+    """body(x) + shortcut(x); without layers the shortcut is x itself."""
+
+    body: Plan
+    shortcut: Plan = ()
 
 
-Layer = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | Edges
+@dataclass(frozen=True)
+class DenseStep:
+    """x and body(x), one behind the other along the channels."""
+
+    body: Plan
+
+
+Leaf = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | BatchNorm | Affine | Shrink | Edges
+Layer = Leaf | Residual | DenseStep
 
 # Layers in execution order, each with the name its parameters have in a weight file.
 Plan = tuple[tuple[str, Layer], ...]
+
+
+def parts_of(layer: Layer) -> dict[str, Plan]:
+    """The plans inside a layer, by the name that the built module has for them."""
+    if isinstance(layer, Residual):
+        return {"body": layer.body, "shortcut": layer.shortcut}
+    if isinstance(layer, DenseStep):
+        return {"body": layer.body}
+    return {}
+
+
+def list_leaves(plan: Plan, prefix: str = "") -> Iterator[tuple[str, Leaf]]:
+    """Every layer that holds no others, by its full name, in the order of the built module."""
+    for name, layer in plan:
+        if isinstance(layer, (Residual, DenseStep)):
+            for part, inner in parts_of(layer).items():
+                yield from list_leaves(inner, f"{prefix}{name}.{part}.")
+        else:
+            yield prefix + name, layer
+
+
+def read_image(input_shape: tuple[int, ...], *, family: str, least: int = 1) -> tuple[int, int, int]:
+    """Channels, height and width, or a refusal of inputs that are no images or too small."""
+    if len(input_shape) != 3:
+        raise PactError(
+            f"{family} needs images of shape (channels, height, width), got {input_shape}",
+            where="input shape",
+            hint="use mlp or linear, or give each sample three dimensions",
+        )
+    channels, height, width = input_shape
+    if min(height, width) < least:
+        raise PactError(
+            f"{family} needs images of at least {least} x {least}, got {height} x {width}",
+            where="input shape",
+            hint="conv, mlp and linear take small images",
+        )
+    return channels, height, width

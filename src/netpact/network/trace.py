@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
+from netpact.layers import ChannelAffine
 from netpact.models import Architecture, OwnModule, build
 from netpact.network.hidden_state import hidden_tensors
 from netpact.network.rounding import Spread, make_spread, rounding, value_of
@@ -20,6 +21,7 @@ LAYER_KINDS: dict[type[nn.Module], str] = {
     nn.Conv2d: "conv2d",
     nn.BatchNorm1d: "batch_norm",
     nn.BatchNorm2d: "batch_norm",
+    ChannelAffine: "channel_affine",
 }
 _PROBE = 4  # samples in the batch that is run to look at the network
 

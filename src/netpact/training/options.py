@@ -10,11 +10,17 @@ import torch
 
 from netpact.errors import PactError, one_of
 from netpact.seed import Seed
+from netpact.training.augmentation import Augmentation, read_augmentation
+from netpact.training.schedules import Decay, check_schedule, read_schedule, share_at
 
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """momentum serves sgd only; weight_decay is added to the gradient (L2), for adam too."""
+    """momentum serves sgd only; weight_decay is added to the gradient (L2), for adam too.
+
+    schedule      a name, or a Decay
+    augmentation  of the images in training, or None
+    """
 
     epochs: int = 20
     batch_size: int = 128
@@ -22,8 +28,9 @@ class TrainOptions:
     learning_rate: float = 1e-3
     momentum: float = 0.9
     weight_decay: float = 0.0
-    schedule: str = "cosine"
+    schedule: str | Decay = "cosine"
     seed: Seed = field(default_factory=lambda: Seed(0))
+    augmentation: Augmentation | None = None
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
@@ -32,8 +39,7 @@ class TrainOptions:
                 raise PactError(f"must be a whole number from 1 up, got {number!r}", where=name)
         if not isinstance(self.optimizer, str) or self.optimizer not in OPTIMIZERS:
             raise one_of(self.optimizer, OPTIMIZERS, option="optimizer")
-        if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
-            raise one_of(self.schedule, SCHEDULES, option="schedule")
+        check_schedule(self.schedule)
         if not _is_real(self.learning_rate) or self.learning_rate <= 0:
             raise PactError(f"must be a finite number above 0, got {self.learning_rate!r}", where="learning_rate")
         if not _is_real(self.momentum) or not 0 <= self.momentum < 1:
@@ -42,27 +48,45 @@ class TrainOptions:
             raise PactError(f"must be a finite number from 0 up, got {self.weight_decay!r}", where="weight_decay")
         if not isinstance(self.seed, Seed):
             raise PactError(f"must be a Seed, got {self.seed!r}", where="seed", hint="write Seed(0)")
+        if self.augmentation is not None and not isinstance(self.augmentation, Augmentation):
+            raise PactError(f"must be an Augmentation or None, got {self.augmentation!r}", where="augmentation")
 
-    def learning_rate_at(self, fraction: float) -> float:
-        """The rate when this fraction of all steps, in [0, 1), has been made."""
-        return self.learning_rate * SCHEDULES[self.schedule](fraction)
+    def learning_rate_at(self, step: int, *, steps_per_epoch: int) -> float:
+        """The rate when so many steps have been made."""
+        return self.learning_rate * share_at(
+            self.schedule, step=step, epochs=self.epochs, steps_per_epoch=steps_per_epoch
+        )
 
     def to_json(self) -> dict[str, object]:
-        return {**asdict(self), "seed": {"number": self.seed.number, "path": list(self.seed.path)}}
+        record = {**asdict(self), "seed": {"number": self.seed.number, "path": list(self.seed.path)}}
+        if isinstance(self.schedule, Decay):
+            record["schedule"] = self.schedule.to_json()
+        # Files from before there was augmentation have no such field, and are compared as texts.
+        del record["augmentation"]
+        return record if self.augmentation is None else {**record, "augmentation": self.augmentation.to_json()}
 
 
 def parse_options(record: object, *, where: str) -> TrainOptions:
     """The inverse of TrainOptions.to_json, for a record from an untrusted file."""
-    names = [entry.name for entry in fields(TrainOptions)]
-    if not isinstance(record, Mapping) or sorted(map(str, record)) != sorted(names):
-        raise PactError(f"training options need exactly the fields {', '.join(names)}", where=where)
-    seed = record["seed"]
+    names = [entry.name for entry in fields(TrainOptions) if entry.name != "augmentation"]
+    if not isinstance(record, Mapping) or sorted(set(map(str, record)) - {"augmentation"}) != sorted(names):
+        raise PactError(
+            f"training options need exactly the fields {', '.join(names)}, and maybe augmentation", where=where
+        )
+    given = dict(record)
+    if "augmentation" in given:
+        given["augmentation"] = read_augmentation(given["augmentation"], where=f"{where}, augmentation")
+    given["schedule"] = read_schedule(given["schedule"], where=f"{where}, schedule")
+    return TrainOptions(**{**given, "seed": _read_seed(given["seed"], where=f"{where}, seed")})
+
+
+def _read_seed(seed: object, *, where: str) -> Seed:
     if not isinstance(seed, Mapping) or sorted(map(str, seed)) != ["number", "path"]:
-        raise PactError("a seed needs exactly the fields number, path", where=f"{where}, seed")
+        raise PactError("a seed needs exactly the fields number, path", where=where)
     path = seed["path"]
     if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
-        raise PactError("the path of a seed is a list of names", where=f"{where}, seed")
-    return TrainOptions(**{**record, "seed": Seed(seed["number"], tuple(path))})
+        raise PactError("the path of a seed is a list of names", where=where)
+    return Seed(seed["number"], tuple(path))
 
 
 def _is_real(number: object) -> bool:
@@ -79,25 +103,7 @@ def _sgd(parameters: list[torch.nn.Parameter], options: TrainOptions) -> torch.o
     )
 
 
-def _cosine(fraction: float) -> float:
-    return (1 + math.cos(math.pi * fraction)) / 2
-
-
-def _constant(fraction: float) -> float:
-    return 1.0
-
-
-def _step(fraction: float) -> float:
-    """A tenth from half of the run on, a hundredth from three quarters on."""
-    if fraction < 0.5:
-        return 1.0
-    return 0.1 if fraction < 0.75 else 0.01
-
-
 OPTIMIZERS: dict[str, Callable[[list[torch.nn.Parameter], TrainOptions], torch.optim.Optimizer]] = {
     "adam": _adam,
     "sgd": _sgd,
 }
-
-# The rate is a function of the step alone, so that a resumed run needs no schedule state.
-SCHEDULES: dict[str, Callable[[float], float]] = {"cosine": _cosine, "constant": _constant, "step": _step}

@@ -58,6 +58,8 @@ def train(
     check_fits(module, data)
     if held is not None and (held.input_shape, held.classes) != (data.input_shape, data.classes):
         raise PactError("input shape or number of classes differ from the training data", where=held.name)
+    if options.augmentation is not None:
+        options.augmentation.check_fits(data.input_shape, where=data.name)
     trainee = copy.deepcopy(module)
     optimizer = _optimizer(trainee, options)
     path = None if checkpoint is None else Path(checkpoint)
@@ -96,15 +98,19 @@ def _run_epoch(
 ) -> float:
     device = device_of(trainee)
     order = torch.randperm(data.count, generator=options.seed.child("shuffle", number).torch())
+    # Like the order, a stream of each epoch's own: a resumed run draws what a whole one does.
+    drawn = options.seed.child("augmentation", number).torch()
     bounds = _bounds(data.count, options.batch_size)
     total = 0.0
     trainee.train()
     with _own_randomness(options.seed.child("layers", number), device), torch.enable_grad():
         for step, (start, stop) in enumerate(bounds, start=(number - 1) * len(bounds)):
-            rate = options.learning_rate_at(step / (options.epochs * len(bounds)))
+            rate = options.learning_rate_at(step, steps_per_epoch=len(bounds))
             for group in optimizer.param_groups:
                 group["lr"] = rate
             inputs, labels = data.pick(order[start:stop])
+            if options.augmentation is not None:
+                inputs = options.augmentation.vary(inputs, drawn)
             logits = run_network(trainee, inputs.to(device), data.classes)
             loss = nn.functional.cross_entropy(logits, labels.to(device))
             if not math.isfinite(loss.item()):

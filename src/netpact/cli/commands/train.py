@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,25 +9,42 @@ import typer
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.datasets import Split
-from netpact.errors import PactError
+from netpact.errors import PactError, one_of
 
 if TYPE_CHECKING:
     from netpact.datasets import Data
     from netpact.seed import Seed
     from netpact.training import TrainOptions
 
+# Written out, as the table of recipes comes with torch and --help does not wait for it.
+_PAPERS = "arora-vgg, li-vgg, li-wrn, rethinking-resnet, guha-mlp, guha-mlp-cifar10"
+
 
 def train(
     model: ModelName,
     data: DataName,
     out: Annotated[Path, typer.Option(help="Where to write the weights, .safetensors.", show_default=False)],
-    epochs: int = 20,
-    batch_size: int = 128,
-    optimizer: Annotated[str, typer.Option(help="adam or sgd")] = "adam",
-    learning_rate: float = 1e-3,
-    momentum: Annotated[float, typer.Option(help="sgd only")] = 0.9,
-    weight_decay: float = 0.0,
-    schedule: Annotated[str, typer.Option(help="cosine, constant or step")] = "cosine",
+    recipe: Annotated[
+        str,
+        typer.Option(metavar="NAME", help=f"Train as a paper did: {_PAPERS}. Options given beside it come first."),
+    ] = "",
+    epochs: Annotated[int | None, typer.Option(show_default="20")] = None,
+    batch_size: Annotated[int | None, typer.Option(show_default="128")] = None,
+    optimizer: Annotated[str | None, typer.Option(help="adam or sgd", show_default="adam")] = None,
+    learning_rate: Annotated[float | None, typer.Option(show_default="0.001")] = None,
+    momentum: Annotated[float | None, typer.Option(help="sgd only", show_default="0.9")] = None,
+    weight_decay: Annotated[float | None, typer.Option(show_default="0")] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            help="cosine, constant, step, or as 0.5-every-30 or 0.2-at-60-120-160: times 0.5 after every 30 epochs, "
+            "times 0.2 after epochs 60, 120 and 160",
+            show_default="cosine",
+        ),
+    ] = None,
+    augmentation: Annotated[
+        str | None, typer.Option(help="Of images in training: none, flip, crop-4 or crop-4+flip", show_default="none")
+    ] = None,
     seed: int = 0,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Written after each epoch; a second run goes on from it.")
@@ -47,24 +65,32 @@ def train(
     With --helper-percent the network is a helper for a data-dependent certificate: it sees a part of the samples only,
     and its file also holds the recipe by which anyone can train it again.
 
+    With --recipe the options are those of a paper: training as long as they did takes hours, so --epochs may be given.
+
     Example: netpact train mlp:64-32 --data digits --epochs 60 --learning-rate 0.01 --out mlp.safetensors
     """
     from netpact.datasets import load_data
     from netpact.models import check_weights_path
     from netpact.seed import Seed
-    from netpact.training import TrainOptions
+    from netpact.training import TrainOptions, parse_augmentation, parse_schedule
 
     set_threads(threads)
     check_weights_path(out)
-    options = TrainOptions(
-        epochs=epochs,
-        batch_size=batch_size,
-        optimizer=optimizer,
-        learning_rate=learning_rate,
-        momentum=momentum,
-        weight_decay=weight_decay,
-        schedule=schedule,
+    start = _paper_options(recipe) if recipe else TrainOptions()
+    given = {
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "optimizer": optimizer,
+        "learning_rate": learning_rate,
+        "momentum": momentum,
+        "weight_decay": weight_decay,
+        "schedule": None if schedule is None else parse_schedule(schedule),
+    }
+    options = replace(
+        start,
+        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
         seed=Seed(seed).child("training"),
+        augmentation=start.augmentation if augmentation is None else parse_augmentation(augmentation),
     )
     source = load_data(data)
     if helper_percent:
@@ -77,6 +103,15 @@ def train(
         record = _train_all(model, source, options, Seed(seed).child("start"), out, checkpoint, weights)
     if json:
         print_json(record)
+
+
+def _paper_options(name: str) -> TrainOptions:
+    from netpact.training import PAPER_RECIPES
+
+    if name not in PAPER_RECIPES:
+        raise one_of(name, PAPER_RECIPES, option="--recipe")
+    people.print(str(PAPER_RECIPES[name]), soft_wrap=True)
+    return PAPER_RECIPES[name].options
 
 
 def _train_all(

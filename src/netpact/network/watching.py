@@ -1,0 +1,94 @@
+"""Running a network while looking at its weight layers: what each receives and returns, or with an output replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from netpact.errors import PactError
+from netpact.progress import Progress
+
+if TYPE_CHECKING:
+    from netpact.datasets import Samples
+    from netpact.network.trace import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """One batch: for every weight layer, by index, what it received and what it returned before any activation."""
+
+    inputs: Mapping[int, Tensor]
+    outputs: Mapping[int, Tensor]
+    logits: Tensor
+    labels: NDArray[np.int64]
+
+
+@torch.no_grad()
+def stream_activations(
+    network: Network, samples: Samples, *, batch: int = 64, progress: Progress | None = None
+) -> Iterator[Activations]:
+    """Every batch's activations, one batch in memory at a time: take from them what you need and let them go."""
+    seen = 0
+    for inputs, labels in samples.batches(batch):
+        received: dict[int, Tensor] = {}
+        returned: dict[int, Tensor] = {}
+
+        def note(
+            index: int,
+            given: Tensor,
+            output: Tensor,
+            received: dict[int, Tensor] = received,
+            returned: dict[int, Tensor] = returned,
+        ) -> Tensor:
+            received[index], returned[index] = given, output
+            # The layer's output stays as it was even where the next operation works in place.
+            return output.clone()
+
+        with watching(network, note, copy_inputs=True):
+            logits = network.module(torch.from_numpy(inputs))
+        yield Activations(received, returned, logits, labels)
+        seen += len(labels)
+        if progress is not None:
+            progress(seen, samples.count)
+
+
+@contextmanager
+def watching(
+    network: Network, look: Callable[[int, Tensor, Tensor], Tensor], *, copy_inputs: bool = False
+) -> Iterator[None]:
+    """Within this block, `look(index, input, output)` sees every weight layer and says what goes on in its place."""
+    parts = dict(network.module.named_modules())
+    given: dict[int, Tensor] = {}
+
+    def before(index: int, inputs: tuple[Any, ...]) -> None:
+        given[index] = inputs[0].clone() if copy_inputs else inputs[0]
+
+    handles = []
+    for layer in network.layers:
+        part: nn.Module = parts[layer.name]
+        handles.append(part.register_forward_pre_hook(lambda _, inputs, index=layer.index: before(index, inputs)))
+        handles.append(
+            part.register_forward_hook(lambda _, __, output, index=layer.index: look(index, given.pop(index), output))
+        )
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def check_pair(network: Network, start: int, end: int) -> None:
+    count = len(network.layers)
+    if not 1 <= start <= count or not start < end <= count + 1:
+        raise PactError(
+            f"layers {start} and {end}: the first is from 1 to {count}, the second after it, "
+            f"at most {count + 1} for the logits",
+            where="partial map",
+        )
