@@ -107,17 +107,17 @@ def test_the_two_tables(tmp_path: Path) -> None:
         "samples": 40,
         "test_error": 0.5,
     }
-    other = {**plain, "setting": "two", "test_error": None, "base": "b.pact", "hold_out": 0.0111}
+    other = {**plain, "setting": "two", "test_error": None, "base": "b.pact", "hold_out": 0.01105}
     assert not is_for_the_record(plain)
     assert "For the record" not in render_records([plain])
     page = render_records([other, plain])
     above, below = page.split("## For the record")
-    assert "| one | **4.3 %** |" in above
+    assert "| one | **4.21 %** |" in above
     assert "| two |" not in above
     assert "same searches" not in page
     strange = {**plain, "setting": "three", "untuned": "mnist"}
     assert "nobody tuned" in render_records([plain, strange]).split("| three |")[0]
-    assert "| two | **4.3 %** | none known | 1.2 % | - |" in below
+    assert "| two | **4.21 %** | none known | 1.11 % | - |" in below
     assert "| - |  | `` | `b.pact` |" in below
     for index in ([{**plain, "rating": 5}], [{key: plain[key] for key in KEYS[:-1]}]):
         (tmp_path / "index.json").write_text(json.dumps(index))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netpact.datasets import Data, Split, as_data, load_data
     from netpact.exploration import search
     from netpact.format import Compressed, Pact, open_base, seal
-    from netpact.methods import Quantize, QuantizeDifference, RateAware, TernarySearch, compress
+    from netpact.methods import HeadOnBase, Quantize, QuantizeDifference, RateAware, TernarySearch, compress
     from netpact.models import build, load_model, parse_model, save_weights
     from netpact.network import Network, trace
     from netpact.originals import certify_box, certify_original, verify_box, verify_original
@@ -47,6 +47,7 @@ _HOMES = {
     "open_base": "format",
     "seal": "format",
     "compress": "methods",
+    "HeadOnBase": "methods",
     "Quantize": "methods",
     "QuantizeDifference": "methods",
     "RateAware": "methods",
@@ -79,6 +80,7 @@ __all__ = [
     "Certificate",
     "Compressed",
     "Data",
+    "HeadOnBase",
     "Network",
     "OperatorNorm",
     "Pact",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 from netpact.errors import PactError
@@ -114,7 +115,7 @@ def render_records(entries: list[dict[str, object]]) -> str:
 def _plain_cells(entry: dict[str, object]) -> tuple[object, ...]:
     return (
         entry["setting"],
-        f"**{percent_up(_number(entry, 'bound'))}**",
+        f"**{_bound(entry, 'bound')}**",
         _published(entry),
         entry["message_bytes"],
         percent(_number(entry, "errors") / _number(entry, "samples")),
@@ -128,10 +129,10 @@ def _other_cells(entry: dict[str, object]) -> tuple[object, ...]:
     needs = [f"`{entry[key]}`" for key in ("base", "original") if key in entry]
     return (
         entry["setting"],
-        f"**{percent_up(_number(entry, 'bound'))}**",
+        f"**{_bound(entry, 'bound')}**",
         _published(entry),
-        percent_up(_number(entry, "hold_out")) if "hold_out" in entry else "-",
-        percent_up(_number(entry, "disagreement_bound")) if "disagreement_bound" in entry else "-",
+        _bound(entry, "hold_out") if "hold_out" in entry else "-",
+        _bound(entry, "disagreement_bound") if "disagreement_bound" in entry else "-",
         entry["message_bytes"],
         percent(_number(entry, "errors") / _number(entry, "samples")),
         "-" if entry["test_error"] is None else percent(_number(entry, "test_error")),
@@ -139,6 +140,10 @@ def _other_cells(entry: dict[str, object]) -> tuple[object, ...]:
         f"`{entry['file']}`",
         ", ".join(needs + ([f"{entry['unlabelled']} test images"] if "unlabelled" in entry else [])),
     )
+
+
+def _bound(entry: dict[str, object], key: str) -> str:
+    return percent_up(_number(entry, key), unit=Decimal("0.01"))
 
 
 def _published(entry: dict[str, object]) -> str:

@@ -16,12 +16,12 @@ def percent(share: float) -> str:
     return f"{(Decimal(share) * 100).quantize(_TENTH, ROUND_HALF_EVEN)} %"
 
 
-def percent_up(share: float) -> str:
-    """A proven bound as a percentage with one decimal, never below the exact value: 0.41201 -> '41.3 %'.
+def percent_up(share: float, *, unit: Decimal = _TENTH) -> str:
+    """A proven bound as a percentage, with one decimal if not said otherwise, never below it: 0.41201 -> '41.3 %'.
 
     Decimal(share) is the float's exact value, so the printed number is a bound whenever the float is.
     """
-    return f"{(Decimal(share) * 100).quantize(_TENTH, ROUND_CEILING)} %"
+    return f"{(Decimal(share) * 100).quantize(unit, ROUND_CEILING)} %"
 
 
 def confidence(delta: float) -> str:

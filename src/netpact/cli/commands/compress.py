@@ -17,7 +17,7 @@ def compress(
     method: Annotated[
         str,
         typer.Option(
-            help="quantize, rate-aware, ternary-search; or quantize-difference, the default with --base.",
+            help="quantize, rate-aware, ternary-search; with --base: quantize-difference (the default), head-on-base.",
             show_default=False,
         ),
     ] = "",
@@ -40,7 +40,7 @@ def compress(
 
     quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary).
     rate-aware: epochs, rate, learning_rate, levels, seed. ternary-search: steps, restarts, bit_price, body_bits, seed.
-    quantize-difference: bits=2..16.
+    quantize-difference: bits=2..16. head-on-base: steps, restarts, bit_price, seed.
 
     With --base the file tells only what differs from that network; whoever opens the file needs the base as well.
     A base is trained on other data (copies of samples in --base-data are refused) or a helper (train --helper-percent).
