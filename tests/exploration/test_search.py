@@ -137,9 +137,30 @@ def test_bad_options_die_before_the_work(small: Path, tmp_path: Path) -> None:
         search(str(small), budget_seconds=0, out=tmp_path)
     with pytest.raises(PactError, match="rates are positive"):
         search(str(small), budget_seconds=1, out=tmp_path, rates=[4.0, 0.0])
+    with pytest.raises(PactError, match="at least one step"):
+        search(str(small), budget_seconds=1, out=tmp_path, training_steps=0)
     with pytest.raises(PactError, match="nosuch"):
         search(str(small), budget_seconds=1, out=tmp_path, candidates=["linear", "nosuch"])
     assert not list(tmp_path.iterdir())
+
+
+def test_the_length_of_the_training_is_part_of_the_trial(small: Path, tmp_path: Path) -> None:
+    results = [
+        search(
+            str(small),
+            budget_seconds=1,
+            rounds=1,
+            out=tmp_path,
+            candidates=["linear"],
+            rates=[4.0],
+            training_steps=steps,
+        )
+        for steps in (5, 80)
+    ]
+    first, second = (result.ledger[0] for result in results)
+    assert (first.name, second.name) == ("linear signs 4, 5 steps", "linear signs 4, 80 steps")
+    assert (first.errors, first.bits) != (second.errors, second.bits)
+    assert results[1].command.endswith("--rate 4 --training-steps 80 --rounds 1 --out DIR")
 
 
 def test_presets_name_what_can_be_built() -> None:

@@ -28,12 +28,13 @@ _ROUND = " round "
 class Head:
     """A network with its features, which are computed once and only when they are needed.
 
-    name  of the trials and of their random numbers
-    body  the network as it is coded; its last layer is replaced
+    name   of the trials and of their random numbers
+    body   the network as it is coded; its last layer is replaced
+    steps  of gradient in a training of signs; None for as many as the number of samples is worth
     """
 
-    def __init__(self, name: str, body: Compressed, data: Data) -> None:
-        self.name, self._body, self._data = name, body, data
+    def __init__(self, name: str, body: Compressed, data: Data, *, steps: int | None) -> None:
+        self.name, self._body, self._data, self._steps = name, body, data, steps
         self._network = trace(load_module(body, None).float(), data)
         self._layer = self._network.layers[-1]
         self._flips: Flips | None = None
@@ -46,11 +47,19 @@ class Head:
             columns, labels = self._known.columns, self._known.labels
             start = np.zeros(self._layer.shape)
             signs = train_signs(
-                columns.T, labels, start, code=self._known.code, rate=rate, seed=seed, progress=progress
+                columns.T,
+                labels,
+                start,
+                code=self._known.code,
+                rate=rate,
+                seed=seed,
+                steps=self._steps,
+                progress=progress,
             )
             return self._compressed(signs)
 
-        return notebook.trial(f"{self.name} signs {rate:g}", run)
+        length = "" if self._steps is None else f", {self._steps} steps"
+        return notebook.trial(f"{self.name} signs {rate:g}{length}", run)
 
     def improve(self, notebook: Notebook, found: Tried, round_number: int, rate: float) -> Tried:
         """Annealing from what was found; in later rounds, which no single change would improve, after a shake."""
@@ -60,7 +69,13 @@ class Head:
             signs, known = self._signs(found.pact), self._known
             if round_number:
                 signs = retrain_signs(
-                    known.columns.T, known.labels, signs, code=known.code, rate=rate, seed=seed.child("shake")
+                    known.columns.T,
+                    known.labels,
+                    signs,
+                    code=known.code,
+                    rate=rate,
+                    seed=seed.child("shake"),
+                    steps=self._steps,
                 )
             best = anneal(known, signs, steps=ROUND_STEPS, bit_price=1.0, random=seed.numpy(), progress=progress)
             return self._compressed(best.signs)

@@ -69,6 +69,7 @@ def search(
     rounds: int | None = None,
     candidates: Sequence[str] | None = None,
     rates: Sequence[float] | None = None,
+    training_steps: int | None = None,
     progress: Callable[[Trial], None] | None = None,
     working: Working | None = None,
 ) -> SearchResult:
@@ -77,6 +78,7 @@ def search(
     rounds      stop after so many rounds of changes instead of by the clock: the same file every time
     candidates  architectures by name, instead of the declared ones
     rates       prices of a bit, instead of the declared ones; at 1 a nat of the message is worth a nat of cross-entropy
+    training_steps  of gradient for a matrix of signs, instead of as many as the number of samples is worth
     progress    called after every trial
     working     called during a trial with its name, what is done, and what there is to do
     """
@@ -84,6 +86,8 @@ def search(
         raise PactError("the budget must be positive, and rounds at least 1", where="budget")
     if rates is not None and not all(rate > 0 for rate in rates):
         raise PactError(f"rates are positive, got {list(rates)}", where="rates")
+    if training_steps is not None and training_steps < 1:
+        raise PactError(f"at least one step is needed, got {training_steps}", where="training_steps")
     started = time.monotonic()
     data, folder = load_data(data_name), Path(out)
     names = candidate_names(data) if candidates is None else list(candidates)
@@ -100,12 +104,13 @@ def search(
     for name, body in zip(names, bodies, strict=True):
         if screened and not in_time(_SCREENING_SHARE):
             break
-        screened += _screen(notebook, name, body, rates)
+        screened += _screen(notebook, name, body, rates, training_steps)
     best, done = _improve(notebook, screened, lambda done: in_time(1.0) if rounds is None else done < rounds)
     pact = certify(best.pact, data, delta=delta)
     file = pact.write(folder / "best.pact")
     chosen = "".join(f" --candidate {name}" for name in candidates or ())
     chosen += "".join(f" --rate {rate:g}" for rate in rates or ())
+    chosen += "" if training_steps is None else f" --training-steps {training_steps}"
     command = f"netpact search --data {data_name} --seed {seed}{chosen} --rounds {done} --out DIR"
     result = SearchResult(pact, file, tuple(notebook.ledger), done, (time.monotonic() - started) / 60, command)
     write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())
@@ -122,14 +127,16 @@ class _Screened:
     learned: Tried | None = None
 
 
-def _screen(notebook: Notebook, name: str, body: Compressed, rates: Sequence[float] | None) -> list[_Screened]:
+def _screen(
+    notebook: Notebook, name: str, body: Compressed, rates: Sequence[float] | None, steps: int | None
+) -> list[_Screened]:
     if _is_head_only(body):
-        head = Head(name, body, notebook.data)
+        head = Head(name, body, notebook.data, steps=steps)
         return [_Screened(head, *_screen_signs(notebook, head, rates or HEAD_RATES))]
     found = []
     for rate in rates or LEARNED_RATES:
         learned = learn(notebook, name, rate)
-        head = Head(learned.trial.name, learned.pact.decode(), notebook.data)
+        head = Head(learned.trial.name, learned.pact.decode(), notebook.data, steps=steps)
         found.append(_Screened(head, *_screen_signs(notebook, head, HEAD_RATES), learned))
     return found
 

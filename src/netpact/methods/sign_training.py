@@ -38,16 +38,19 @@ def train_signs(
     code: SignCode,
     rate: float,
     seed: Seed,
+    steps: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int8]:
     """Signs (classes, features) that lower cross-entropy plus `rate` times the message length, both in nats a sample.
 
     Entries are rounded to -1, 0 or 1 on the way forward and treated as if they were not on the way back. What an entry
     that is not zero costs is what the code says at this moment, its influence on its neighbours' cost included.
+
+    steps  of gradient; by default as many as the number of samples is worth
     """
     x, y = _prepare(features, labels)
     generator = seed.torch()
-    steps = _steps(len(y))
+    steps = steps or _steps(len(y))
     classes, width = start.shape
     alone = SignCode((classes, width))
     begin = _train_freely(x, y, torch.from_numpy(start).float(), generator)
@@ -67,6 +70,7 @@ def retrain_signs(
     code: SignCode,
     rate: float,
     seed: Seed,
+    steps: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int8]:
     """Signs that were found before, shaken and trained again: a way out where no single change helps any more."""
@@ -78,7 +82,7 @@ def retrain_signs(
         y,
         entries,
         lambda _, now: _mark_prices(code, now),
-        steps=max(1, _steps(len(y)) // 4),
+        steps=max(1, (steps or _steps(len(y))) // 4),
         speed=_RATE / 2,
         rate=rate,
         generator=generator,

@@ -32,6 +32,9 @@ def search(
     ] = 0,
     candidates: Annotated[list[str] | None, typer.Option("--candidate", help="Only these architectures.")] = None,
     rates: Annotated[list[float] | None, typer.Option("--rate", help="Only these prices of a bit.")] = None,
+    training_steps: Annotated[
+        int, typer.Option(min=0, help="Steps of gradient for the signs; 0 takes what the samples are worth.")
+    ] = 0,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     delta: float = 0.05,
     threads: Threads = 0,
@@ -49,8 +52,8 @@ def search(
     set_threads(threads)
     if not preset and not data:
         raise PactError("say what to search on", where="--data", hint="--data NAME, or --preset NAME for a record's")
-    if preset and (rounds or candidates or rates):
-        raise PactError("a preset settles rounds, candidates and rates", where="--preset", hint="leave them out")
+    if preset and (rounds or candidates or rates or training_steps):
+        raise PactError("a preset settles rounds, candidates, rates and steps", where="--preset", hint="leave them out")
     fixed = find_preset(preset) if preset else None
     trials: list[Trial] = []
     with _Show(trials) as show:
@@ -63,6 +66,7 @@ def search(
             rounds=fixed.rounds if fixed else rounds or None,
             candidates=fixed.candidates if fixed else candidates,
             rates=fixed.rates if fixed else rates,
+            training_steps=fixed.training_steps if fixed else training_steps or None,
             progress=show.finished,
             working=show.working,
         )
