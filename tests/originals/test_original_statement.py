@@ -35,7 +35,7 @@ from netpact.overlap import summarise_inputs
 
 
 def stated(case: Case) -> OriginalCertificate:
-    assert case.pact.original is not None
+    assert isinstance(case.pact.original, OriginalCertificate)
     return case.pact.original
 
 
@@ -270,7 +270,7 @@ def test_the_command_line(tmp_path: Path, case: Case, capsys: pytest.CaptureFixt
     assert run(["info", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["original"]["bound"] == record["original"]["bound"]
     pact = Pact.read(file)
-    assert pact.original is not None
+    assert isinstance(pact.original, OriginalCertificate)
     pact.with_original(replace(pact.original, **fewer_disagreements(pact.original))).write(file)
     assert run(["verify", *data, *pair]) == 1
     assert run(["verify", *data, *pair[:2]]) == 2
