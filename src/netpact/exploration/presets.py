@@ -22,7 +22,7 @@ class Preset:
 
 PRESETS = {
     "mnist": Preset("mnist", ("oriented:8-5-8-4-2",), (8.0,), rounds=3),
-    "fashion_mnist": Preset("fashion_mnist", ("oriented:8-5-6-3-1",), (5.0,), rounds=3),
+    "fashion_mnist": Preset("fashion_mnist", ("oriented:8-5-6-3-1",), (6.0,), rounds=4, seed=4),
     "cifar10": Preset("cifar10", ("oriented:8-5-8-4-3",), (5.0,), rounds=3),
     "digits": Preset("digits", ("linear", "oriented:8-5-4-2-1"), (4.0, 6.0, 8.0), rounds=8),
     "mnist-learned": Preset("mnist", ("convnet:2-5-6-12",), (7.0,), rounds=3),
