@@ -163,6 +163,15 @@ def test_the_length_of_the_training_is_part_of_the_trial(small: Path, tmp_path: 
     assert results[1].command.endswith("--rate 4 --training-steps 80 --rounds 1 --out DIR")
 
 
+def test_another_delta_is_another_search(small: Path, tmp_path: Path) -> None:
+    """Delta decides which trial is the best so far, and so what the next round starts from."""
+    counts = []
+    for delta in (0.05, 0.2, 0.2):
+        search(str(small), budget_seconds=1, rounds=1, out=tmp_path, delta=delta, candidates=["linear"], rates=[4.0])
+        counts.append(len(list((tmp_path / "run").iterdir())))
+    assert counts == [2, 4, 4]
+
+
 def test_presets_name_what_can_be_built() -> None:
     shapes = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar10": (3, 32, 32)}
     for preset in PRESETS.values():

@@ -76,6 +76,7 @@ class Head:
                     rate=rate,
                     seed=seed.child("shake"),
                     steps=self._steps,
+                    progress=progress,
                 )
             best = anneal(known, signs, steps=ROUND_STEPS, bit_price=1.0, random=seed.numpy(), progress=progress)
             return self._compressed(best.signs)

@@ -59,8 +59,13 @@ class Notebook:
         self._fingerprint = data.train.fingerprint()
 
     def trial(self, name: str, run: Callable[[Progress], Compressed]) -> Tried:
-        # The task is only a key here: data, seed and name decide the result.
-        arguments: dict[str, JsonValue] = {"fingerprint": self._fingerprint, "seed": self.seed, "trial": name}
+        # The task is only a key here. Data, seed and name decide the result; delta decides where a round goes on from.
+        arguments: dict[str, JsonValue] = {
+            "fingerprint": self._fingerprint,
+            "seed": self.seed,
+            "delta": self._delta,
+            "trial": name,
+        }
         task = Task(name, describe_trial, arguments, version=__version__)
         stored = self._store.get(task)
         if stored is MISSING or not isinstance(stored, dict):
@@ -86,6 +91,6 @@ class Notebook:
             self._working(name, done, total)
 
 
-def describe_trial(*, fingerprint: str, seed: int, trial: str) -> str:
+def describe_trial(*, fingerprint: str, seed: int, delta: float, trial: str) -> str:
     """What identifies a trial in the store."""
-    return f"{trial}, seed {seed}, data {fingerprint}"
+    return f"{trial}, seed {seed}, delta {delta}, data {fingerprint}"

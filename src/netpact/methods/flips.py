@@ -13,7 +13,7 @@ from netpact.methods.sign_code import SignCode
 from netpact.progress import Progress
 
 # The search's own constants. They steer it and appear in no bound.
-HOT, COLD = 1.0, 0.2  # the first and the last temperature, in errors
+_HOT, _COLD = 1.0, 0.2  # the first and the last temperature, in errors
 _ENTRIES = 1 << 20  # feature entries looked at in one step
 _UNDECIDED = 8  # about one sample in this many can change sides by one move
 _REPRICE = 200  # steps between two looks at what a bit costs
@@ -96,9 +96,8 @@ def anneal(
     bit_price: float,
     random: np.random.Generator,
     progress: Progress | None,
-    hot: float = HOT,
 ) -> Found:
-    """Simulated annealing from the given signs; see TernarySearch. `hot` is the first temperature, in errors."""
+    """Simulated annealing from the given signs; see TernarySearch."""
     signs = start.copy()
     logits = flips.logits(signs)
     best = Found(start, _score(flips.errors(logits), flips.samples, bit_price * flips.code.total_bits(signs)))
@@ -113,7 +112,7 @@ def anneal(
         if width < len(picked):
             picked = np.sort(random.choice(len(picked), size=width, replace=False))
         costs = _move_costs(flips, signs, logits, row, picked, price)
-        temperature = hot * (COLD / hot) ** (step / steps)
+        temperature = _HOT * (_COLD / _HOT) ** (step / steps)
         weights = np.exp((costs.min() - costs) / temperature).ravel()
         state, place = divmod(int(random.choice(len(weights), p=weights / weights.sum())), len(picked))
         column, change = picked[place], int(_STATES[state]) - int(signs[row, picked[place]])
@@ -167,9 +166,3 @@ def errors_per_bit(errors: int, samples: int, bits: float) -> float:
 
 def _score(errors: int, samples: int, bits: float) -> float:
     return risk_bound(errors=errors, samples=samples, code_bits=max(0, math.ceil(bits)), delta=_DELTA)
-
-
-def score_signs(flips: Flips, signs: NDArray[np.int8]) -> tuple[int, float, float]:
-    """Errors, ideal bits, and the bound they give without a header."""
-    errors, bits = flips.errors(flips.logits(signs)), flips.code.total_bits(signs)
-    return errors, bits, _score(errors, flips.samples, bits)
