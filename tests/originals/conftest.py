@@ -1,19 +1,21 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from torch import nn
 
+from netpact.certificates import BoxCertificate
 from netpact.certification import certify
 from netpact.datasets import ArraySamples, Data
 from netpact.format import Pact, seal
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
-from netpact.originals import certify_original
+from netpact.originals import certify_box, certify_original
 from netpact.training import TrainOptions, train
 
 
@@ -35,3 +37,20 @@ def case(digits: Data) -> Case:
     original = train(start, data.train, TrainOptions(epochs=15, learning_rate=0.02)).module
     pact = certify(seal(compress(trace(original, data), Quantize(bits=4))), data)
     return Case(data, original, pact.with_original(certify_original(pact, original, data, x[1000:])), x[1000:])
+
+
+@pytest.fixture(scope="session")
+def boxed(case: Case) -> Case:
+    """The linear network of the other tests, at 6 bits and with a box."""
+    network = trace(case.original, case.data)
+    pact = certify(seal(compress(network, Quantize(bits=6))), case.data)
+    return replace(case, pact=pact.with_original(certify_box(pact, case.original, case.data)))
+
+
+def stated_box(case: Case) -> BoxCertificate:
+    assert isinstance(case.pact.original, BoxCertificate)
+    return case.pact.original
+
+
+def forge_box(case: Case, **changes: Any) -> Pact:
+    return Pact.from_bytes(case.pact.with_original(replace(stated_box(case), **changes)).to_bytes())
