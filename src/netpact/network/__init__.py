@@ -2,7 +2,7 @@
 
 from netpact.network.counting import ErrorCount, ToleranceRun, count_errors, refuse_bad_logits
 from netpact.network.partial_maps import PartialMap
-from netpact.network.trace import LAYER_KINDS, Layer, Network, trace
+from netpact.network.trace import LAYER_KINDS, Layer, Network, UnsupportedNetworkError, trace
 from netpact.network.watching import Activations, stream_activations
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Network",
     "PartialMap",
     "ToleranceRun",
+    "UnsupportedNetworkError",
     "count_errors",
     "refuse_bad_logits",
     "stream_activations",

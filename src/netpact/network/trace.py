@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -24,6 +25,19 @@ LAYER_KINDS: dict[type[nn.Module], str] = {
     ChannelAffine: "channel_affine",
 }
 _PROBE = 4  # samples in the batch that is run to look at the network
+
+
+class UnsupportedNetworkError(PactError):
+    """Everything that is in the way, each by name: `problems` holds one line for each."""
+
+    def __init__(self, problems: Sequence[str], *, where: str) -> None:
+        self.problems = tuple(problems)
+        kinds = ", ".join(sorted({kind.__name__ for kind in LAYER_KINDS}))
+        super().__init__(
+            "the network is not supported:\n  " + "\n  ".join(problems),
+            where=where,
+            hint=f"layers with parameters may be {kinds}",
+        )
 
 
 @dataclass(frozen=True)
@@ -73,11 +87,7 @@ def trace(model: nn.Module, data: Data | Samples | object) -> Network:
         f"{name}: has parameters but does not run" for name in _owners(module) if not problems and name not in order
     ]
     if problems:
-        raise PactError(
-            "the network is not supported:\n  " + "\n  ".join(problems),
-            where=type(model).__name__,
-            hint=f"layers with parameters may be {', '.join(sorted({k.__name__ for k in LAYER_KINDS}))}",
-        )
+        raise UnsupportedNetworkError(problems, where=type(model).__name__)
     architecture = _architecture(module, source)
     name = type(model).__name__ if isinstance(architecture, OwnModule) else str(architecture)
     return Network(module, architecture, _layers(module, order), name)
