@@ -22,6 +22,7 @@ ORDER = (
     "progress",
     "files",
     "seed",
+    "stream",
     "runs",
     "certificates",
     "datasets",
@@ -34,6 +35,8 @@ ORDER = (
     "format",
     "network",
     "promises",
+    "measurements",
+    "bounds",
     "methods",
     "overlap",
     "priors",
@@ -41,8 +44,10 @@ ORDER = (
     "verification",
     "originals",
     "reports",
+    "monitoring",
     "demonstration",
     "exploration",
+    "experiments",
     "cli",
 )
 

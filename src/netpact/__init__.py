@@ -16,14 +16,29 @@ from netpact.version import __version__
 
 if TYPE_CHECKING:
     from netpact.algebra import OperatorNorm, operator_norm
+    from netpact.bounds import Estimate, estimate_bounds
     from netpact.certificates import Certificate, risk_bound
     from netpact.certification import certify
     from netpact.datasets import Data, Split, as_data, load_data
+    from netpact.experiments import run_experiment
     from netpact.exploration import search
     from netpact.format import Compressed, Pact, open_base, seal
-    from netpact.methods import HeadOnBase, Quantize, QuantizeDifference, RateAware, TernarySearch, compress
+    from netpact.measurements import MeasureOptions, Measures, measure
+    from netpact.methods import (
+        HeadOnBase,
+        Quantize,
+        QuantizeDifference,
+        RandomProjection,
+        RateAware,
+        TernarySearch,
+        TruncatedSVD,
+        VectorCompress,
+        VectorProject,
+        compress,
+    )
     from netpact.models import build, load_model, parse_model, save_weights
-    from netpact.network import Network, trace
+    from netpact.monitoring import Monitor
+    from netpact.network import Margins, Network, fold_batch_norm, measure_margins, trace
     from netpact.originals import certify_box, certify_original, verify_box, verify_original
     from netpact.priors import retrain_helper, train_helper
     from netpact.promises import Promise, promised_error
@@ -35,6 +50,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "operator_norm": "algebra",
     "OperatorNorm": "algebra",
+    "Estimate": "bounds",
+    "estimate_bounds": "bounds",
     "risk_bound": "certificates",
     "Certificate": "certificates",
     "certify": "certification",
@@ -46,17 +63,28 @@ _HOMES = {
     "Pact": "format",
     "open_base": "format",
     "seal": "format",
+    "MeasureOptions": "measurements",
+    "Measures": "measurements",
+    "measure": "measurements",
     "compress": "methods",
     "HeadOnBase": "methods",
     "Quantize": "methods",
     "QuantizeDifference": "methods",
+    "RandomProjection": "methods",
     "RateAware": "methods",
     "TernarySearch": "methods",
+    "TruncatedSVD": "methods",
+    "VectorCompress": "methods",
+    "VectorProject": "methods",
     "build": "models",
     "load_model": "models",
     "parse_model": "models",
     "save_weights": "models",
+    "Monitor": "monitoring",
+    "Margins": "network",
     "Network": "network",
+    "fold_batch_norm": "network",
+    "measure_margins": "network",
     "trace": "network",
     "certify_box": "originals",
     "certify_original": "originals",
@@ -64,6 +92,7 @@ _HOMES = {
     "verify_original": "originals",
     "retrain_helper": "priors",
     "train_helper": "priors",
+    "run_experiment": "experiments",
     "search": "exploration",
     "Promise": "promises",
     "promised_error": "promises",
@@ -80,7 +109,12 @@ __all__ = [
     "Certificate",
     "Compressed",
     "Data",
+    "Estimate",
     "HeadOnBase",
+    "Margins",
+    "MeasureOptions",
+    "Measures",
+    "Monitor",
     "Network",
     "OperatorNorm",
     "Pact",
@@ -88,6 +122,7 @@ __all__ = [
     "Promise",
     "Quantize",
     "QuantizeDifference",
+    "RandomProjection",
     "RateAware",
     "Recipe",
     "Seed",
@@ -95,6 +130,9 @@ __all__ = [
     "TernarySearch",
     "TrainOptions",
     "Trained",
+    "TruncatedSVD",
+    "VectorCompress",
+    "VectorProject",
     "Verdict",
     "__version__",
     "as_data",
@@ -103,14 +141,19 @@ __all__ = [
     "certify_box",
     "certify_original",
     "compress",
+    "estimate_bounds",
+    "fold_batch_norm",
     "load_data",
     "load_model",
+    "measure",
+    "measure_margins",
     "open_base",
     "operator_norm",
     "parse_model",
     "promised_error",
     "retrain_helper",
     "risk_bound",
+    "run_experiment",
     "save_weights",
     "seal",
     "search",

@@ -44,12 +44,17 @@ def certify(
     base   for a message that tells the difference from a base network: that network, as open_base or train_helper
            gives it. With a helper, errors are counted on the samples that it has not seen
     base_data  what the base was trained on, where it is at hand: copies of training samples in it are refused
+    max_parameters  networks of more are refused before they take memory; raise it for a file that you trust
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
     source = as_data(data)
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
     ground = find_ground(pact, source, base, base_data, max_parameters=max_parameters)
-    helper = None if base is None else _state_hold_out(pact, source, base, ground, delta=delta)
+    helper = (
+        None
+        if base is None
+        else _state_hold_out(pact, source, base, ground, delta=delta, max_parameters=max_parameters)
+    )
     arithmetic = pact.arithmetic
     counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress)
     tested = None if source.test is None else count_errors(module, source.test, arithmetic=arithmetic)
@@ -91,7 +96,9 @@ def certify(
     return pact.with_certificate(certificate)
 
 
-def _state_hold_out(pact: Pact, data: Data, base: Base, ground: Ground, *, delta: float) -> Helper | None:
+def _state_hold_out(
+    pact: Pact, data: Data, base: Base, ground: Ground, *, delta: float, max_parameters: int
+) -> Helper | None:
     """What is said about a helper network, with the bound that it has without any message; None for other bases."""
     if ground.split is None:
         return None
@@ -101,7 +108,8 @@ def _state_hold_out(pact: Pact, data: Data, base: Base, ground: Ground, *, delta
             where=f"base {base.name}",
             hint="take the helper that train_helper gave, or its file: the recipe goes into the certificate",
         )
-    counted = count_errors(helper_module(base, base.recipe, data), ground.samples, arithmetic=pact.arithmetic)
+    module = helper_module(base, base.recipe, data, max_parameters=max_parameters)
+    counted = count_errors(module, ground.samples, arithmetic=pact.arithmetic)
     return Helper(
         name=base.name,
         sha256=base.sha256,

@@ -13,7 +13,20 @@ from torch import nn
 from netpact.certificates import Certificate, code_bits, risk_bound
 from netpact.coding import ShortFloat
 from netpact.format import Compressed, Pact, module_slots
-from netpact.forms import Codebook, CodedTensor, Exact, Form, Symbols, Ternary, TernaryMap, Uniform, Zero
+from netpact.forms import (
+    Codebook,
+    CodedTensor,
+    Exact,
+    Form,
+    LowRank,
+    Projection,
+    Symbols,
+    Ternary,
+    TernaryMap,
+    Uniform,
+    Zero,
+    matrix_sides,
+)
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
 LINEAR, MLP, LENET5, CONV, ORIENTED = 1, 2, 3, 4, 5
@@ -53,6 +66,22 @@ def codebook(shape: tuple[int, ...], salt: int) -> CodedTensor:
 def exact(shape: tuple[int, ...], salt: int) -> CodedTensor:
     """float32 numbers between 0 and 2, so that they may also be variances."""
     return _tensor(Exact(), shape, 0x3F000000 + scatter(_size(shape), modulus=60_000, salt=salt) * 257)
+
+
+def low_rank(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """Of rank 3 where there is one, with two shifts."""
+    rank = min(3, *matrix_sides(shape))
+    form = LowRank(ShortFloat(-11, 5), 6, (1, rank - 1) if rank > 1 else (1,))
+    return _tensor(form, shape, scatter(form.symbol_count(shape), modulus=63, salt=salt) - 31)
+
+
+def projection(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """A third as many coefficients as weights; both variants by turns, and every other pair of tensors by rows."""
+    by_rows = salt // 4 % 2 == 1
+    size = _size(shape[1:] if by_rows else shape)
+    variant = ("signs", "hadamard")[salt // 2 % 2]
+    form = Projection(ShortFloat(-6, 2), -(-size // 3), variant, seed=5, layer=salt, by_rows=by_rows)
+    return _tensor(form, shape, scatter(form.symbol_count(shape), modulus=15, salt=salt) - 7)
 
 
 def zero(shape: tuple[int, ...], salt: int) -> CodedTensor:
@@ -124,10 +153,12 @@ NETWORKS: Mapping[str, Compressed] = {
     "preresnet": compress(Architecture(11, (8, 2, 2), (1, 8, 8), 3), uniform),
     "wrn": compress(Architecture(12, (10, 1, 2), (1, 8, 8), 3), rare),
     "densenet": compress(Architecture(13, (7, 2, 2), (1, 8, 8), 3), codebook),
+    "low-rank": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), low_rank),
+    "projection": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projection),
     "own": compress_own(OwnNet()),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
 }
-GOLDEN = ("linear", "mlp", "conv", "oriented", "own")
+GOLDEN = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
 
 
 def module_for(name: str) -> nn.Module | None:

@@ -20,6 +20,8 @@ from format.format_examples import (
     codebook,
     compress,
     exact,
+    low_rank,
+    projection,
     rare,
     ternary,
     uniform,
@@ -49,6 +51,8 @@ NETWORKS_TO_DAMAGE = [
     compress(Architecture(MLP, (4, 4), (6,), 3), exact),
     compress(Architecture(MLP, (9,), (5,), 4), zero),
     compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), codebook),
+    compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), low_rank),
+    compress(Architecture(MLP, (8, 6, 5), (6,), 3), projection),
     compress(Architecture(LINEAR, (), (50, 50), 2), rare),  # a plane long enough to be coded by gaps
     NETWORKS["own"],
 ]
@@ -157,7 +161,7 @@ def test_damaged_messages_take_little_memory(depth: Depth) -> None:
     assert peak_bytes(lambda: run_cases(100, 400, depth)) < PEAK_BYTES
 
 
-@pytest.mark.parametrize("maker", [ternary, rare, uniform, codebook, exact])
+@pytest.mark.parametrize("maker", [ternary, rare, uniform, codebook, exact, low_rank, projection])
 def test_the_largest_allowed_network_takes_little_memory(maker: Maker) -> None:
     message = encode_message(compress(Architecture(LINEAR, (), (3999,), 5), maker))
     assert peak_bytes(lambda: Pact(message).to_module(max_parameters=MAX_PARAMETERS)) < PEAK_BYTES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,16 +21,30 @@ from netpact.forms import (
     CodedTensor,
     Exact,
     Form,
+    LowRank,
+    Projection,
     Relative,
     Symbols,
     Ternary,
     TernaryMap,
     Uniform,
+    Weights,
     Zero,
 )
+from netpact.stream import Stream
 
 # Append-only: a tag that has been written into a file keeps its meaning for ever.
-TAGS = {0: "zero", 1: "uniform", 2: "ternary", 3: "codebook", 4: "exact", 5: "ternary-map", 8: "relative"}
+TAGS = {
+    0: "zero",
+    1: "uniform",
+    2: "ternary",
+    3: "codebook",
+    4: "exact",
+    5: "ternary-map",
+    6: "projection",
+    7: "low-rank",
+    8: "relative",
+}
 STEP = ShortFloat(-3, 5)
 
 
@@ -39,12 +54,14 @@ class Case:
     draw       symbols for so many entries
     reference  the weight of one symbol, computed in the plainest way
     bad        symbols that must be refused
+    dense      all weights, where they are not those of single symbols
     """
 
     form: Form
     draw: Callable[[np.random.Generator, int], Symbols]
     reference: Callable[[int], float]
     bad: tuple[int, ...] = ()
+    dense: Callable[[Symbols, tuple[int, ...]], Weights] | None = None
 
 
 def short_value(value: tuple[bool, ShortFloat] | None) -> float:
@@ -66,6 +83,20 @@ def codebook_case(bits: int) -> Case:
 
 def float_bits(random: np.random.Generator, count: int) -> Symbols:
     return random.standard_normal(count).astype(np.float32).view(np.uint32).astype(np.int64)
+
+
+def outer_product(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    """Of rank 1: entry (i, j) is the product of symbol i and symbol (rows + j), times 21/128."""
+    if 0 in shape:
+        return np.zeros(shape)
+    rows = shape[0] if shape else 1
+    return np.array([int(a) * int(b) * 21 / 128 for a in symbols[:rows] for b in symbols[rows:]]).reshape(shape)
+
+
+def signs_of_one_matrix(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    """One symbol times one matrix of signs, which are every eighth of the stream, times 21/128."""
+    signs = Stream(4, "projection signs", 2).signs(0, 8 * math.prod(shape))[::8]
+    return np.array([int(symbols[0]) * int(sign) * 21 / 128 for sign in signs]).reshape(shape)
 
 
 CASES = {
@@ -98,6 +129,20 @@ CASES = {
         lambda random, count: random.choice([-1, 0, 0, 0, 1], count),
         lambda symbol: symbol * 21 / 128,
         (2, -2, 2**40, -(2**63)),
+    ),
+    "low-rank": Case(
+        LowRank(STEP, 5, (1,)),
+        lambda random, count: random.integers(-15, 16, count),
+        lambda symbol: 0.0,
+        (16, -16, 2**40, -(2**63)),
+        outer_product,
+    ),
+    "projection": Case(
+        Projection(STEP, 1, "signs", seed=4, layer=2),
+        lambda random, count: random.integers(-9, 10, count),
+        lambda symbol: 0.0,
+        (2**32, -(2**32), -(2**63)),
+        signs_of_one_matrix,
     ),
     "codebook": codebook_case(2),
     "codebook of two": codebook_case(1),
@@ -174,8 +219,11 @@ class TestEveryForm:
         assert isinstance(weights, np.ndarray)
         assert weights.shape == shape
         assert weights.dtype == np.float64
-        symbols = tensor.symbols if len(tensor.symbols) else np.zeros(weights.size, dtype=np.int64)
-        expected = np.array([case.reference(int(symbol)) for symbol in symbols], dtype=np.float64).reshape(shape)
+        if case.dense is not None:
+            expected = case.dense(tensor.symbols, shape)
+        else:
+            symbols = tensor.symbols if len(tensor.symbols) else np.zeros(weights.size, dtype=np.int64)
+            expected = np.array([case.reference(int(symbol)) for symbol in symbols], dtype=np.float64).reshape(shape)
         np.testing.assert_array_equal(weights, expected)
         np.testing.assert_array_equal(weights.astype(np.float32).astype(np.float64), expected)
 

@@ -140,3 +140,13 @@ def test_the_last_layer_must_be_the_linear_head(digits: Data) -> None:
     other = ArraySamples(np.zeros((4, 9), dtype=np.float32), np.array([0, 1, 0, 1]), "other", 2)
     with pytest.raises(PactError, match=r"inputs of shape"):
         compress(trace(Ends(nn.Linear(10, 10)), digits), search, samples=other)
+
+
+def test_a_head_whose_weights_serve_elsewhere_is_refused() -> None:
+    """Two linear layers with one weight: changing the head's signs would change the layer before it."""
+    first, head = nn.Linear(3, 3), nn.Linear(3, 3)
+    head.weight = first.weight
+    network = trace(nn.Sequential(first, nn.ReLU(), head), (np.eye(3, dtype=np.float32), np.arange(3)))
+    samples = ArraySamples(np.eye(3, dtype=np.float32), np.arange(3), "unit vectors", 3)
+    with pytest.raises(PactError, match="the weights of the last layer, 2, also serve elsewhere"):
+        TernarySearch().compress(network, samples)

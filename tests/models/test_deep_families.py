@@ -11,7 +11,8 @@ from torch import nn
 
 from netpact.errors import PactError
 from netpact.layers import ChannelAffine
-from netpact.models import Architecture, build, fold_batch_norm, parameter_count, parse_model
+from netpact.models import Architecture, build, parameter_count, parse_model
+from netpact.network import fold_batch_norm
 from netpact.seed import Seed
 
 # For 3 x 32 x 32 and 10 classes. Rounded as in the papers: 0.27, 0.46, 0.66, 0.85, 1.7 M (He et al. 2016, table 6);

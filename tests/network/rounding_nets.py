@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from netpact.layers import ChannelAffine
 from netpact.network import ToleranceRun
 from netpact.network.counting import Logits
 
@@ -33,13 +34,46 @@ class Residual(nn.Module):
         return self.head(both)
 
 
-def _spread_norms(module: nn.Module) -> nn.Module:
+class Numbers(nn.Module):
+    """Numbers of the program, differences, sums over axes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(20, 12), nn.Linear(12, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = (self.first(x) * 0.3 - 0.1).clamp(-0.7, 0.9)
+        y = (1 - x.abs()) / 1.7 - x
+        return self.second(-y + functional.leaky_relu(x, 1.3)) - y.sum(dim=1, keepdim=True) / 12
+
+
+class Moves(nn.Module):
+    """Entries that change places, are copied, or compared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(8, 4, 3, padding=1)
+        self.second, self.head = nn.Conv2d(4, 8, 1), nn.Linear(24, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(functional.pixel_unshuffle(x, 2))
+        x = functional.interpolate(functional.channel_shuffle(x, 2), scale_factor=2).flip(3)
+        left, right = self.second(x).relu().roll(1, dims=2).chunk(2, dim=1)
+        both = torch.stack([left, right.swapaxes(2, 3)], dim=2).movedim(2, 1).flatten(1, 2)
+        lines = functional.max_pool1d(both.flatten(2), 3, 2).narrow(2, 0, 4).sum(dim=2)
+        return self.head(torch.cat([both.amax(dim=(2, 3)), -both.amin(dim=(2, 3)), lines], dim=1))
+
+
+def spread_norms(module: nn.Module) -> nn.Module:
     """Running statistics and affine parameters that are not 0 and 1."""
     for part in module.modules():
         if isinstance(part, (nn.BatchNorm1d, nn.BatchNorm2d)):
             for tensor, low, high in ((part.running_mean, -2, 2), (part.running_var, 0.01, 3), (part.weight, -2, 2)):
                 assert tensor is not None
                 nn.init.uniform_(tensor, low, high)
+            nn.init.uniform_(part.bias, -2, 2)
+        if isinstance(part, ChannelAffine):
+            nn.init.uniform_(part.weight, -2, 2)
             nn.init.uniform_(part.bias, -2, 2)
     return module.eval()
 
@@ -85,11 +119,44 @@ NETS: dict[str, tuple[tuple[int, ...], Callable[[], nn.Module]]] = {
         ),
     ),
     "residual": ((2, 6, 6), Residual),
+    "gates": (
+        (20,),
+        lambda: nn.Sequential(
+            nn.Linear(20, 16), nn.GELU(), nn.Linear(16, 8), nn.SiLU(), nn.GELU(approximate="tanh"), nn.Linear(8, 3)
+        ),
+    ),
+    "bends": (
+        (20,),
+        lambda: nn.Sequential(
+            nn.Linear(20, 16),
+            nn.ELU(1.5),
+            nn.Softplus(2),
+            nn.Linear(16, 8),
+            nn.Hardswish(),
+            nn.Hardsigmoid(),
+            nn.Linear(8, 3),
+        ),
+    ),
+    "affine": (
+        (2, 8, 8),
+        lambda: nn.Sequential(
+            ChannelAffine(2),
+            nn.Conv2d(2, 4, 3, padding=1),
+            nn.MaxPool2d(3, stride=2),
+            ChannelAffine(4),
+            nn.ELU(),
+            nn.AdaptiveMaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(16, 3),
+        ),
+    ),
+    "numbers": ((20,), Numbers),
+    "moves": ((2, 8, 8), Moves),
 }
 
 
 def make_net(name: str) -> nn.Module:
-    return _spread_norms(NETS[name][1]())
+    return spread_norms(NETS[name][1]())
 
 
 def make_inputs(name: str, *, scale: float, count: int = 16, seed: int = 0) -> np.ndarray:

@@ -123,24 +123,61 @@ def test_average_and_largest_in_rational_arithmetic() -> None:
         assert off <= Fraction(float(logits.spread[row, 0]))
 
 
+def exact_tanh_gelu(v: Any) -> Any:
+    inner = mpmath.sqrt(2 / mpmath.pi) * (v + mpmath.mpf("0.044715") * v**3)
+    return v / 2 * (1 + mpmath.tanh(inner))
+
+
 SMOOTH: dict[str, tuple[nn.Module, Callable[[Any], Any]]] = {
     "tanh": (nn.Tanh(), mpmath.tanh),
     "sigmoid": (nn.Sigmoid(), lambda v: 1 / (1 + mpmath.exp(-v))),
+    "silu": (nn.SiLU(), lambda v: v / (1 + mpmath.exp(-v))),
+    "gelu": (nn.GELU(), lambda v: v * mpmath.erfc(-v / mpmath.sqrt(2)) / 2),
+    "gelu by tanh": (nn.GELU(approximate="tanh"), exact_tanh_gelu),
+    "elu": (nn.ELU(0.7), lambda v: v if v > 0 else mpmath.mpf(0.7) * mpmath.expm1(v)),
+    "softplus": (nn.Softplus(0.7, 16), lambda v: v if 0.7 * v > 16 else mpmath.log1p(mpmath.exp(v * 0.7)) / 0.7),
+    "hardsigmoid": (nn.Hardsigmoid(), lambda v: min(max(v + 3, mpmath.mpf(0)), mpmath.mpf(6)) / 6),
+    "hardswish": (nn.Hardswish(), lambda v: v * min(max(v + 3, mpmath.mpf(0)), mpmath.mpf(6)) / 6),
 }
 
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_smooth_functions_against_forty_digits(name: str) -> None:
     layer, function = SMOOTH[name]
-    edges = [-95.0, -88.8, 1e-20, -1e-30, 80.0]  # among them where exp overflows in float32
+    # Among them where exp overflows in float32, and the two sides of softplus's threshold.
+    edges = [-95.0, -88.8, 1e-20, -1e-30, 22.857, 22.858, 80.0]
     inputs = np.concatenate([np.linspace(-12, 12, 400), edges]).astype(np.float32)[:, None]
     logits = run_with_spread(layer, inputs)
     single = layer(torch.from_numpy(inputs)).double()
+    # Not so wide that it would cover anything: some units in the last place of the input.
+    assert bool((logits.spread <= 64 * 2.0**-24 * (1 + torch.from_numpy(inputs).abs())).all())
     with mpmath.workdps(40):
         for row, sample in enumerate(inputs[:, 0]):
             value, spread = float(logits.values[row, 0]), float(logits.spread[row, 0])
             assert abs(function(mpmath.mpf(float(sample))) - value) <= spread
             assert abs(float(single[row, 0]) - value) <= spread
+
+
+# Other ways to compute the same functions in float32, some of them by numbers that cancel.
+OTHER_MACHINES: dict[str, tuple[nn.Module, Callable[[torch.Tensor], torch.Tensor]]] = {
+    "elu": (nn.ELU(0.7), lambda x: torch.where(x > 0, x, (torch.exp(x) - 1) * 0.7)),
+    "gelu": (nn.GELU(), lambda x: x * (0.5 * (1 + torch.erf(x * 0.70710678)))),
+    "silu": (nn.SiLU(), lambda x: x * (1 / (1 + torch.exp(-x)))),
+    "hardsigmoid": (nn.Hardsigmoid(), lambda x: (x * (1 / 6) + 0.5).clamp(0, 1)),
+    "hardswish": (nn.Hardswish(), lambda x: x * (x * (1 / 6) + 0.5).clamp(0, 1)),
+    "softplus": (nn.Softplus(), lambda x: torch.log(1 + torch.exp(x))),
+    "leaky": (nn.LeakyReLU(0.3), lambda x: x.clamp(min=0) + 0.3 * x.clamp(max=0)),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_MACHINES)
+def test_other_ways_to_compute_a_function_are_covered(name: str) -> None:
+    layer, machine = OTHER_MACHINES[name]
+    drawn = np.random.default_rng(3).standard_normal((3000, 1)) * 10.0 ** np.random.default_rng(4).integers(
+        -6, 2, (3000, 1)
+    )
+    inputs = drawn.clip(-19, 19).astype(np.float32)
+    assert excess(machine(torch.from_numpy(inputs)), run_with_spread(layer, inputs)) <= 1
 
 
 def adversarial_sum(size: int) -> tuple[nn.Linear, np.ndarray, np.float32]:

@@ -14,15 +14,21 @@ from originals.conftest import Case, forge_box
 from originals.conftest import stated_box as stated
 from torch import nn
 
-from netpact.certificates import code_bits
+from netpact.certificates import BoxCertificate, code_bits
+from netpact.certification import certify
 from netpact.coding import ShortFloat
-from netpact.datasets import ArraySamples
+from netpact.datasets import ArraySamples, Data
 from netpact.errors import PactError
+from netpact.format import seal
+from netpact.layers import ChannelAffine
+from netpact.methods import Quantize, compress
+from netpact.network import trace
 from netpact.originals import box as boxes
 from netpact.originals import box_checking, box_stating, certify_box, verify_box
 from netpact.originals.box import Side, decode_box, encode_box, escapes, make_box
 from netpact.originals.box_counting import count_reachable_errors, walk_box
 from netpact.promises import margin_needed
+from netpact.training import TrainOptions, train
 
 
 def small_net(seed: int = 0) -> nn.Sequential:
@@ -34,6 +40,15 @@ def small_net(seed: int = 0) -> nn.Sequential:
             nn.init.uniform_(tensor, 0.5, 2.0)
         last = nn.Linear(12, 3)
         return nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), norm, nn.ReLU(), nn.AvgPool2d(4), nn.Flatten(), last).eval()
+
+
+def affine_net() -> nn.Sequential:
+    """Folded batch norm that no convolution could take in: a scale and a shift for each channel."""
+    pools = (nn.MaxPool2d(3, stride=2), nn.AvgPool2d(3), nn.Flatten())
+    net = nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), nn.ReLU(), ChannelAffine(3), *pools, nn.Linear(3, 3))
+    for parameter in net[2].parameters():
+        nn.init.uniform_(parameter, 0.5, 2.0)
+    return net.eval()
 
 
 def near(net: nn.Module, amount: float, generator: torch.Generator) -> Any:
@@ -137,7 +152,7 @@ def zeroed(layer: Any) -> Any:
     return zero
 
 
-@pytest.mark.parametrize("kind", ["linear", "mlp", "conv"])
+@pytest.mark.parametrize("kind", ["linear", "mlp", "conv", "affine"])
 def test_no_network_in_the_box_errs_on_a_sample_that_is_not_counted(kind: str) -> None:
     """At random and at the corners: the logits stay within E(x), and margins above sqrt(2) E(x) stay positive."""
     generator = torch.Generator().manual_seed(3)
@@ -145,6 +160,7 @@ def test_no_network_in_the_box_errs_on_a_sample_that_is_not_counted(kind: str) -
         "linear": lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 3)),
         "mlp": lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 12), nn.ReLU(), nn.Linear(12, 3)),
         "conv": small_net,
+        "affine": affine_net,
     }
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(4)
@@ -169,9 +185,45 @@ def test_no_network_in_the_box_errs_on_a_sample_that_is_not_counted(kind: str) -
             if not list(escapes(box, net, single)):
                 assert bool((torch.linalg.vector_norm(single(x).double() - walked.values, dim=1) <= walked.bound).all())
     # For one layer the corner is reached: a bound that is 5 % smaller would be wrong.
-    assert worst > {"linear": 0.95, "mlp": 0.25, "conv": 0.02}[kind]
+    assert worst > {"linear": 0.95, "mlp": 0.25, "conv": 0.02, "affine": 0.02}[kind]
     errors = count_reachable_errors(net, box, data, arithmetic="float64")
     assert errors == box_checking._recount(net, box, data, "float64", None) == int((~safe).sum())
+
+
+def test_a_box_around_scales_and_norms_is_stated_and_verified(digits: Data) -> None:
+    """A scale for each channel of an image, and a batch norm of a vector: both are sides of the box like any other."""
+    x, y = next(iter(digits.train.batches(400)))
+    data = Data("part", 10, ArraySamples(x, y, "part", 10))
+
+    def make() -> nn.Module:
+        return nn.Sequential(ChannelAffine(1), nn.AvgPool2d(4), nn.Flatten(), nn.BatchNorm1d(4), nn.Linear(4, 10))
+
+    original = train(make(), data.train, TrainOptions(epochs=2, learning_rate=0.02)).module
+    pact = certify(seal(compress(trace(original, data), Quantize(bits=8))), data, model=make)
+    pact = pact.with_original(certify_box(pact, original, data, model=make))
+    assert isinstance(pact.original, BoxCertificate)
+    sides = decode_box(pact.original.box_message, pact.to_module(make()))
+    assert len(sides) == 3
+    assert all(side.weights is not None and side.shift is not None for side in sides)
+    assert verify_box(pact, original, data, model=make).agreed
+
+
+class Unruly(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.fc(x)
+        return y - y.amax(dim=0, keepdim=True) + nn.functional.mish(y) + self.fc.bias
+
+
+def test_all_that_has_no_bound_is_named_at_once() -> None:
+    data = ArraySamples(np.ones((5, 4), dtype=np.float32), np.arange(5) % 3, "ones", 3)
+    with pytest.raises(PactError) as caught:
+        count_reachable_errors(Unruly(), (Side(None, None),), data, arithmetic="float32")
+    for problem in ("amax across samples", "mish", "add by a parameter or buffer outside its layer"):
+        assert f"\n  {problem}" in caught.value.what
 
 
 def test_near_ties_of_the_file_s_network_are_counted() -> None:

@@ -34,6 +34,12 @@ MORE: dict[str, list[tuple[tuple[int, ...], Call]]] = {
     ],
     "pad": [((3, 2, 4, 4), lambda x: functional.pad(x, (2, 2, 1, 1), mode="reflect"))],
     "split": [((3, 4), lambda x: x.split(2, dim=1)[0])],
+    "sub": [((3, 2, 4, 4), lambda x: x - x.mean(dim=(2, 3), keepdim=True)), ((4, 6), lambda x: 0.1 - x - x)],
+    "repeat": [((3, 2, 4), lambda x: x.repeat(1, 3, 2))],
+    "max_pool1d": [((3, 2, 9), lambda x: functional.max_pool1d(x, 3, 2, dilation=2))],
+    "adaptive_max_pool2d": [((3, 2, 5, 7), lambda x: functional.adaptive_max_pool2d(x, (3, 2)))],
+    "amin": [((3, 2, 5), lambda x: torch.amin(x, -1))],
+    "sum": [((3, 2, 5), lambda x: torch.sum(x, dim=1, keepdim=True))],
 }
 
 
@@ -110,6 +116,16 @@ def test_rounding_alone_is_covered() -> None:
         lambda x: functional.leaky_relu(x.transpose(1, 2) + 1e-3, 0.3),
         torch.tanh,
         torch.sigmoid,
+        functional.silu,
+        lambda x: functional.elu(-x, 0.7),
+        functional.softplus,
+        functional.hardswish,
+        functional.hardsigmoid,
+        lambda x: functional.gelu(-6 * x),
+        lambda x: functional.gelu(-x, approximate="tanh"),
+        lambda x: (x * 0.1).clamp(0.03, 0.07) / 0.7,
+        lambda x: 0.1 - x,
+        lambda x: x.sum(dim=1),
     ]
     for call in calls:
         result, _ = run(call, single.double(), torch.zeros(8, dtype=torch.float64))
@@ -130,8 +146,17 @@ def test_a_change_in_place_keeps_the_bound() -> None:
 CONSTANT = torch.ones(4, dtype=torch.float64)
 WEIGHT = torch.ones(4, dtype=torch.float64).as_subclass(LayerTensor)
 REFUSED: dict[str, Call] = {
-    "mul": lambda x: x * 2,
-    "gelu": lambda x: functional.gelu(x),
+    "mul by a tensor that depends on the input": lambda x: x * x,
+    "mul by a Tensor": lambda x: x * WEIGHT,
+    "mish": lambda x: functional.mish(x),
+    "amax across samples": lambda x: x - x.amax(dim=0, keepdim=True),
+    "amin across samples": lambda x: x + x.amin(dim=0),
+    "sum across samples": lambda x: x + x.sum(dim=0),
+    "flip across samples": lambda x: x.flip(0),
+    "roll across samples": lambda x: x.roll(1),
+    "repeat across samples": lambda x: x.repeat(2, 1),
+    "stack along the samples' axis": lambda x: torch.stack([x, x]),
+    "sub of a Tensor that does not come from the input": lambda x: x - CONSTANT,
     "add of a Tensor that does not come from the input": lambda x: x + CONSTANT,
     "add by a parameter or buffer outside its layer": lambda x: x + WEIGHT,
     "cat of a Tensor that does not come from the input": lambda x: torch.cat([x, torch.ones(4, 4).double()], dim=1),
@@ -154,7 +179,7 @@ def test_everything_else_is_named(name: str) -> None:
 
 
 def test_parameters_alone_are_no_way_around_their_layer() -> None:
-    for call in (torch.tanh, torch.sum, lambda w: w[0], lambda w: w * 2):
+    for call in (torch.tanh, torch.sum, lambda w: w[0], lambda w: w * 2, functional.gelu):
         with pytest.raises(PactError, match="outside its layer"):
             call(WEIGHT)
     with pytest.raises(PactError, match="outside its layer"):

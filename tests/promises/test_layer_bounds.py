@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from netpact.errors import PactError
+from netpact.layers import ChannelAffine
 from netpact.network.rounding import make_spread, rounding
 from netpact.promises.deviation import Walk, make_deviation
 from netpact.promises.layer_bounds import LayerBounds, compare, measure_distance, measure_size, widen
@@ -28,6 +29,9 @@ LAYERS: dict[str, tuple[tuple[int, ...], Any]] = {
     "replicate": ((2, 6, 6), nn.Conv2d(2, 3, 3, padding=2, padding_mode="replicate")),
     "norm": ((5,), nn.BatchNorm1d(5)),
     "norm of images": ((3, 4, 4), nn.BatchNorm2d(3)),
+    "channels": ((3, 4, 5), ChannelAffine(3)),
+    "channels of a vector": ((3,), ChannelAffine(3)),
+    "channels of a line": ((3, 7), ChannelAffine(3)),
     "plain norm": ((3, 4, 4), nn.BatchNorm2d(3, affine=False)),
 }
 
@@ -72,6 +76,8 @@ def within(layer: Any, distance: LayerDistance, aim: torch.Tensor, generator: to
             drawn = torch.randn(weight.shape, generator=generator, dtype=torch.float64)
             change.weight.copy_(torch.ones_like(weight) if float(drawn.sum()) > 0 else drawn)
             weight.add_(change.weight * (distance.weights / measure_size(change).gain))
+        elif isinstance(other, ChannelAffine):
+            weight.add_(distance.weights * torch.randint(-1, 2, weight.shape, generator=generator))
         if getattr(other, "bias", None) is not None and not isinstance(other, nn.modules.batchnorm._BatchNorm):
             step = torch.randn(other.bias.shape, generator=generator, dtype=torch.float64)
             other.bias.add_(distance.shift * step / step.norm())
@@ -146,12 +152,24 @@ def test_distances_are_what_they_are() -> None:
     assert measure_distance(norm, second).weights == pytest.approx(float((scale[0] - scale[1]).abs().max()))
 
 
+@torch.no_grad()
+def test_channels_are_scaled_one_by_one() -> None:
+    generator = torch.Generator().manual_seed(2)
+    one, other = (prepared("channels", generator) for _ in range(2))
+    found = measure_distance(one, other)
+    assert found.weights == pytest.approx(float((one.weight - other.weight).abs().max()))
+    assert found.shift == pytest.approx(float((one.bias - other.bias).detach().norm()))
+    assert measure_size(one).gain == pytest.approx(float(one.weight.abs().max()))
+
+
 def test_only_layers_of_one_kind_are_compared() -> None:
     with pytest.raises(PactError, match="two layers of one kind"):
         measure_distance(nn.Linear(3, 2), nn.Linear(3, 2, bias=False))
     with pytest.raises(PactError, match="two layers of one kind"):
         measure_distance(nn.BatchNorm1d(3), nn.BatchNorm1d(3, eps=1.0))
-    with pytest.raises(PactError, match="'GRU' is not known; allowed: Linear, Conv2d, BatchNorm1d, BatchNorm2d"):
+    with pytest.raises(
+        PactError, match="'GRU' is not known; allowed: Linear, Conv2d, BatchNorm1d, BatchNorm2d, ChannelAffine"
+    ):
         measure_size(nn.GRU(2, 2))
 
 
@@ -167,7 +185,7 @@ def test_the_samples_axis_is_never_taken_for_another(name: str, shape: tuple[int
     assert any(problem.startswith("fc on a tensor of shape") for problem in walk.problems())
 
 
-@pytest.mark.parametrize("name", ["linear", "conv", "replicate", "norm of images"])
+@pytest.mark.parametrize("name", ["linear", "conv", "replicate", "norm of images", "channels"])
 @torch.no_grad()
 def test_the_other_layer_s_rounding_is_covered(name: str) -> None:
     """Equal layers and inputs: a run in float32 is still another one, and the bound is not 0."""

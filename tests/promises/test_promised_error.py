@@ -71,7 +71,12 @@ def test_measured_never_exceeds_promised(name: str, seed: int, exponent: float, 
 
 
 # The median over the samples of promised / measured at a change of 1 %: how loose the calculus may be, and is not.
-LOOSENESS = {"linear": 1.01, "mlp": 12, "smooth": 12, "leaky": 12, "conv": 60, "pools": 60, "residual": 60}
+LOOSENESS = {
+    "linear": 1.01,
+    **dict.fromkeys(("mlp", "smooth", "leaky", "gates", "bends"), 12),
+    **dict.fromkeys(("conv", "pools", "residual", "numbers"), 60),
+    **dict.fromkeys(("affine", "moves"), 150),
+}
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -150,7 +155,7 @@ def own_data() -> Data:
         (lambda m, x: m.fc(x) + torch.ones(6).to(x.dtype), "add of a Tensor that does not come from the input"),
         (lambda m, x: functional.linear(m.fc(x), m.fc.weight), "linear by a parameter or buffer outside its layer"),
         (lambda m, x: m.fc(x) + torch.tanh(m.fc.bias), "the operation tanh uses a parameter or buffer"),
-        (lambda m, x: m.fc(x + x.mean(dim=0, keepdim=True)), "mean across samples"),
+        (lambda m, x: m.fc(x + x.mean(dim=0, keepdim=True)), "depend on the other samples"),
     ],
 )
 def test_ways_around_a_layer_are_refused(call: Callable[[Any, Tensor], Tensor], problem: str) -> None:

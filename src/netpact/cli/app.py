@@ -30,11 +30,14 @@ for command in (
     commands.demo,
     commands.data,
     commands.train,
+    commands.measure,
     commands.compress,
     commands.search,
     commands.certify,
     commands.verify,
     commands.info,
+    commands.bounds,
+    commands.experiment,
 ):
     app.command()(command)
 

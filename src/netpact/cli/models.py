@@ -12,16 +12,30 @@ if TYPE_CHECKING:
     from torch import nn
 
     from netpact.datasets import Data
+    from netpact.models import Architecture
+
+
+def names_own_function(name: str) -> bool:
+    """Whether a MODEL is package.module:function, a module of the user's own; anything else is a name of ours."""
+    from netpact.models import names
+
+    prefix, colon, _ = name.partition(":")
+    return bool(colon) and prefix not in names()
+
+
+def read_architecture(name: str, *, input_shape: tuple[int, ...], classes: int) -> Architecture | None:
+    """What a name of ours stands for; None for a function of the user's."""
+    from netpact.models import parse_model
+
+    return None if names_own_function(name) else parse_model(name, input_shape=input_shape, classes=classes)
 
 
 def open_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
-    """A network of ours by short name, or the user's own by package.module:function, with weights if given."""
-    from netpact.models import build, import_model, load_weights, names, parse_model
+    """A network of ours by name, or the user's own by package.module:function, with weights if given."""
+    from netpact.models import build, import_model, load_weights
 
-    if name.partition(":")[0] in names() or ":" not in name:
-        module: nn.Module = build(parse_model(name, input_shape=data.input_shape, classes=data.classes))
-    else:
-        module = import_model(name)
+    architecture = read_architecture(name, input_shape=data.input_shape, classes=data.classes)
+    module: nn.Module = import_model(name) if architecture is None else build(architecture)
     if weights is not None:
         load_weights(module, weights)
     return module
@@ -29,9 +43,8 @@ def open_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
 
 def trained_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
     """As open_model, but a network of ours without weights would be an untrained one."""
-    from netpact.models import names
-
-    if weights is None and name.partition(":")[0] in names():
+    architecture = read_architecture(name, input_shape=data.input_shape, classes=data.classes)
+    if weights is None and architecture is not None:
         raise PactError(
             "the weights of the trained network are missing",
             where="--weights",

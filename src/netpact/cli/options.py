@@ -11,6 +11,15 @@ DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.n
 DataName: TypeAlias = Annotated[str, typer.Option("--data", help=DATA_NAMES)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 Threads: TypeAlias = Annotated[int, typer.Option("--threads", min=0, help="CPU threads; 0 leaves the choice to torch.")]
+MaxParameters: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-parameters",
+        min=1,
+        help="Open networks of up to this many parameters, for files that you trust; 100 million where not said.",
+        show_default=False,
+    ),
+]
 PactFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE.pact", show_default=False)]
 OwnModel: TypeAlias = Annotated[
     str,
@@ -25,8 +34,9 @@ ModelName: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         show_default=False,
-        help="linear, mlp[:64-32], lenet5, conv[:8-16], convnet[:2-5-6-12], oriented[:8-5-8-4-1], or "
-        "package.module:function for a module of your own.",
+        help="linear, mlp[:64-32], lenet5, conv[:8-16], convnet[:2-5-6-12], oriented[:8-5-8-4-1]; a paper's name, as "
+        "alexnet, vgg-16, resnet-20, preresnet-20, wrn-28-10, densenet-40; or package.module:function for a module of "
+        "your own.",
     ),
 ]
 

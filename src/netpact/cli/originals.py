@@ -53,6 +53,7 @@ class Case:
     """What certify and verify work on: a file, data, and other networks where they were asked for.
 
     original  the network before compression, and the file of fresh inputs where there is one
+    max_parameters  that any of the networks may have
     """
 
     pact: Pact
@@ -61,6 +62,7 @@ class Case:
     base: Base | None
     base_data: Samples | None
     original: tuple[nn.Module, Path | None] | None
+    max_parameters: int
 
 
 def open_case(
@@ -72,26 +74,32 @@ def open_case(
     base_data: str,
     original: Path | None,
     unlabelled: Path | None,
+    max_parameters: int | None,
 ) -> Case:
     from netpact.cli.models import own_model
     from netpact.datasets import load_data
-    from netpact.format import Pact
+    from netpact.format import DEFAULT_MAX_PARAMETERS, Pact
 
+    most = DEFAULT_MAX_PARAMETERS if max_parameters is None else max_parameters
     pact = Pact.read(file)
-    asked = _open_original(original, unlabelled, model=model)
+    asked = _open_original(original, unlabelled, model=model, max_parameters=most)
     source, make = load_data(data), own_model(model)
-    return Case(pact, source, make, *open_base_options(base, base_data), asked)
+    return Case(pact, source, make, *open_base_options(base, base_data, max_parameters=most), asked, most)
 
 
-def open_base_options(base: Path | None, base_data: str) -> tuple[Base | None, Samples | None]:
+def open_base_options(
+    base: Path | None, base_data: str, *, max_parameters: int | None = None
+) -> tuple[Base | None, Samples | None]:
     from netpact.datasets import load_data
-    from netpact.format import open_base
+    from netpact.format import DEFAULT_MAX_PARAMETERS, open_base
 
-    return None if base is None else open_base(base), load_data(base_data).train if base_data else None
+    most = DEFAULT_MAX_PARAMETERS if max_parameters is None else max_parameters
+    opened = None if base is None else open_base(base, max_parameters=most)
+    return opened, load_data(base_data).train if base_data else None
 
 
 def _open_original(
-    weights: Path | None, unlabelled: Path | None, *, model: str
+    weights: Path | None, unlabelled: Path | None, *, model: str, max_parameters: int
 ) -> tuple[nn.Module, Path | None] | None:
     """A network of ours says in its file what it is; a user's own comes from --model."""
     if weights is None:
@@ -101,7 +109,7 @@ def _open_original(
     from netpact.models import import_model, load_model, load_weights
 
     if not model:
-        return load_model(weights), unlabelled
+        return load_model(weights, max_parameters=max_parameters), unlabelled
     module = import_model(model)
     load_weights(module, weights)
     return module, unlabelled
@@ -122,10 +130,19 @@ def state_original(case: Case, *, delta: float, progress: Progress | None) -> Or
             model=case.model,
             base=case.base,
             base_data=case.base_data,
+            max_parameters=case.max_parameters,
             progress=progress,
         )
     return certify_original(
-        case.pact, module, case.data, fresh, delta=delta, model=case.model, base=case.base, progress=progress
+        case.pact,
+        module,
+        case.data,
+        fresh,
+        delta=delta,
+        model=case.model,
+        base=case.base,
+        max_parameters=case.max_parameters,
+        progress=progress,
     )
 
 
@@ -136,7 +153,16 @@ def check_original(case: Case, *, progress: Progress | None) -> Verdict:
     assert case.original is not None
     module, fresh = case.original
     if fresh is not None:
-        return verify_original(case.pact, module, case.data, fresh, model=case.model, base=case.base, progress=progress)
+        return verify_original(
+            case.pact,
+            module,
+            case.data,
+            fresh,
+            model=case.model,
+            base=case.base,
+            max_parameters=case.max_parameters,
+            progress=progress,
+        )
     if isinstance(case.pact.original, OriginalCertificate):
         raise PactError("the statement about the original network rests on fresh inputs", where="--unlabelled")
     return verify_box(
@@ -146,6 +172,7 @@ def check_original(case: Case, *, progress: Progress | None) -> Verdict:
         model=case.model,
         base=case.base,
         base_data=case.base_data,
+        max_parameters=case.max_parameters,
         progress=progress,
     )
 

@@ -25,12 +25,16 @@ def code_integers(coder: Coder, values: Integers | None, count: int, contexts: C
     """Whole numbers of either sign: zero?, negative?, then the bit length of the magnitude in unary, then its bits."""
     if values is not None and len(values) and max(-int(values.min()), int(values.max())) >= 1 << _CLASSES:
         raise PactError(f"a coded integer must lie within +-2^{_CLASSES}")
-    decoded = np.zeros(count, dtype=np.int64)
     nonzero = code_positions(coder, None if values is None else np.flatnonzero(values), count, contexts)
     rest = None if values is None else values[nonzero]
     negative = coder.bits(None if rest is None else rest < 0, len(nonzero), contexts["negative"])
-    magnitude = _code_magnitudes(coder, None if rest is None else np.abs(rest), len(nonzero), contexts, "size")
-    decoded[nonzero] = np.where(negative, -magnitude, magnitude)
+    # In place, here and below: of a tensor of a hundred million entries every further copy is 800 MB.
+    if rest is not None:
+        np.abs(rest, out=rest)
+    magnitude = _code_magnitudes(coder, rest, len(nonzero), contexts, "size")
+    np.negative(magnitude, out=magnitude, where=negative)
+    decoded = np.zeros(count, dtype=np.int64)
+    decoded[nonzero] = magnitude
     return decoded
 
 
@@ -58,6 +62,7 @@ def code_positions(coder: Coder, values: Integers | None, count: int, contexts: 
 
 def _code_magnitudes(coder: Coder, values: Integers | None, count: int, contexts: Contexts, name: str) -> Integers:
     """Whole numbers from 1 up: the bit length in unary, then the bits below the leading one."""
+    # What is told is taken apart class by class: each value leaves `values` when its length is known.
     decoded = np.zeros(count, dtype=np.int64)
     active = np.arange(count)
     for bits in range(1, _CLASSES + 1):
@@ -65,12 +70,12 @@ def _code_magnitudes(coder: Coder, values: Integers | None, count: int, contexts
             return decoded
         longer = np.zeros(len(active), dtype=np.bool_)
         if bits < _CLASSES:
-            known = None if values is None else values[active] >> bits != 0
+            known = None if values is None else values >= 1 << bits
             longer = coder.bits(known, len(active), contexts[name, "longer", bits])
         here = active[~longer]
         mantissa = code_indices(
             coder,
-            None if values is None else values[here] - (1 << (bits - 1)),
+            None if values is None else values[~longer] - (1 << (bits - 1)),
             len(here),
             bits=bits - 1,
             contexts=contexts,
@@ -78,6 +83,7 @@ def _code_magnitudes(coder: Coder, values: Integers | None, count: int, contexts
         )
         decoded[here] = mantissa + (1 << (bits - 1))
         active = active[longer]
+        values = None if values is None else values[longer]
     return decoded
 
 

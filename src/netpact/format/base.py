@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from netpact.errors import PactError
 from netpact.format.compressed import Compressed
 from netpact.forms import Relative, Weights
+from netpact.models import MAX_PARAMETERS
 from netpact.training import Recipe
 
 if TYPE_CHECKING:
@@ -74,25 +75,25 @@ def base_of(
     return Base(name, tensors, data_fingerprint, recipe, retrained)
 
 
-def open_base(path: str | Path) -> Base:
+def open_base(path: str | Path, *, max_parameters: int = MAX_PARAMETERS) -> Base:
     """A .safetensors file of save_weights or save_helper, or a .pact file, which is decoded and tells its data."""
     place = Path(path)
     if place.suffix == ".safetensors":
-        return _open_weights(place)
+        return _open_weights(place, max_parameters=max_parameters)
     if place.suffix != ".pact":
         raise PactError(f"{place.suffix!r} is not known; allowed: .safetensors, .pact", where=f"base {path}")
     from netpact.format.pact import Pact
 
     pact = Pact.read(place)
     told = "" if pact.certificate is None else pact.certificate.data_fingerprint
-    return base_of(pact.to_module(), name=place.stem, data_fingerprint=told)
+    return base_of(pact.to_module(max_parameters=max_parameters), name=place.stem, data_fingerprint=told)
 
 
-def _open_weights(path: Path) -> Base:
+def _open_weights(path: Path, *, max_parameters: int) -> Base:
     from netpact.models import load_model
     from netpact.models.tensors import read_tensors
 
-    module, note = load_model(path), read_tensors(path).note or {}
+    module, note = load_model(path, max_parameters=max_parameters), read_tensors(path).note or {}
     if HELPER_NOTE not in note:
         return base_of(module, name=path.stem)
     told = note[HELPER_NOTE]

@@ -60,5 +60,5 @@ def refuse_too_many(count: int, max_parameters: int) -> None:
         raise PactError(
             f"the network has {count:,} parameters, more than max_parameters = {max_parameters:,}",
             where="message",
-            hint="pass a larger max_parameters if you trust this file",
+            hint="if you trust this file: a larger max_parameters in Python, --max-parameters on the command line",
         )

@@ -14,13 +14,13 @@ from netpact.format.compressed import ARITHMETICS, Compressed
 from netpact.format.layout import Slot, find_slots, plan_slots
 from netpact.format.placing import MESSAGE, placed
 from netpact.forms import FORMS, CodedTensor, Form
-from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
+from netpact.models import MAX_PARAMETERS, OWN_MODULE_ID, Architecture, OwnModule
 
 if TYPE_CHECKING:
     from torch import nn
 
 DECODER_VERSION = 1
-DEFAULT_MAX_PARAMETERS = 100_000_000
+DEFAULT_MAX_PARAMETERS = MAX_PARAMETERS
 
 # Problems that need no spelling out: (input shape, classes). Append-only; any other problem is spelled out.
 _COMMON_PROBLEMS: tuple[tuple[tuple[int, ...], int], ...] = (

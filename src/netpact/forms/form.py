@@ -37,7 +37,10 @@ class Form(Protocol):
         """
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
-        """The tensor. Every machine computes the same numbers: whole numbers times one scale, nothing is summed."""
+        """The tensor. Every machine computes the same numbers: whole numbers times one scale.
+
+        Where whole numbers are summed, all sums stay below 2^53: then they are exact in every order.
+        """
 
 
 @dataclass(frozen=True, eq=False)

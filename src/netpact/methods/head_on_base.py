@@ -16,7 +16,14 @@ from netpact.format.loading import load_module
 from netpact.forms import CodedTensor, Relative
 from netpact.methods.flips import Flips
 from netpact.methods.relative import QuantizeDifference
-from netpact.methods.ternary_search import TernarySearch, head_image, head_inputs, replace_head, search_signs
+from netpact.methods.ternary_search import (
+    TernarySearch,
+    head_image,
+    head_inputs,
+    refuse_shared_head,
+    replace_head,
+    search_signs,
+)
 from netpact.network import Network
 from netpact.progress import Progress
 
@@ -76,6 +83,7 @@ class HeadOnBase:
                 where=self.name,
                 hint="ternary-search takes a network of one linear layer",
             )
+        refuse_shared_head(network, where=self.name)
         body = self._tell_base(network)
         counted = samples if body.split is None else set_aside(samples, body.split)[1]
         module = load_module(body, copy.deepcopy(network.module), self.base)

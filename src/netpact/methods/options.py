@@ -11,12 +11,20 @@ from netpact.format import Base
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.method import Method
 from netpact.methods.quantize import Quantize
+from netpact.methods.random_projection import RandomProjection
 from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import TernarySearch
+from netpact.methods.truncated_svd import TruncatedSVD
+from netpact.methods.vector_compress import VectorCompress
+from netpact.methods.vector_project import VectorProject
 
 METHODS: dict[str, type[Any]] = {
-    method.name: method for method in (Quantize, TernarySearch, RateAware, QuantizeDifference, HeadOnBase)
+    method.name: method
+    for method in (
+        *(Quantize, TernarySearch, RateAware, QuantizeDifference, HeadOnBase, RandomProjection),
+        *(TruncatedSVD, VectorCompress, VectorProject),
+    )
 }
 
 _BASE = "base"  # the one option that is a network, and does not come as text

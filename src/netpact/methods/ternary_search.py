@@ -75,6 +75,7 @@ class TernarySearch:
         head = network.layers[-1]
         if head.kind != "linear":
             raise PactError(f"the last layer must be linear, {head.name} is {head.kind}", where=self.name)
+        refuse_shared_head(network, where=self.name)
         body = Quantize(bits=self.body_bits).compress(network)
         features, labels = head_inputs(_decoded(network, body), head.name, samples)
         image = head_image(body.architecture, head.name)
@@ -82,6 +83,17 @@ class TernarySearch:
         trained = network.module.get_submodule(head.name).get_parameter("weight").detach().numpy().astype(np.float64)
         signs = search_signs(flips, trained, self, progress)
         return replace_head(body, head.name, signs)
+
+
+def refuse_shared_head(network: Network, *, where: str) -> None:
+    """Signs are searched for the last layer's inputs alone; the same weights elsewhere would change with them."""
+    head = network.layers[-1]
+    if network.is_shared(head.index):
+        raise PactError(
+            f"the weights of the last layer, {head.name}, also serve elsewhere in the network",
+            where=where,
+            hint="give the last layer weights of its own",
+        )
 
 
 def head_image(architecture: Architecture | OwnModule, name: str) -> tuple[int, int]:

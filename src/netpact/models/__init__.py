@@ -9,9 +9,8 @@ from netpact.models.architecture import (
     parse_architecture,
     parse_model,
 )
-from netpact.models.building import MAX_PARAMETERS, build, initialise
+from netpact.models.building import MAX_PARAMETERS, build, initialise, is_as_built
 from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
-from netpact.models.folding import fold_batch_norm
 from netpact.models.own import import_model
 from netpact.models.weights import check_weights_path, load_model, load_weights, save_weights
 
@@ -24,9 +23,9 @@ __all__ = [
     "OwnModule",
     "build",
     "check_weights_path",
-    "fold_batch_norm",
     "import_model",
     "initialise",
+    "is_as_built",
     "load_model",
     "load_weights",
     "names",

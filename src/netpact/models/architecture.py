@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from netpact.errors import PactError, one_of
+from netpact.models.aliases import ALIAS_HINT, expand_alias
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
 from netpact.models.plan import Linear, Plan, list_leaves
 
@@ -79,10 +80,15 @@ def parse_architecture(record: object) -> Architecture:
 
 
 def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Architecture:
-    """Read "mlp", "mlp:128-64", "conv:8-16", "lenet5" or "linear"; without sizes the family's default is taken."""
-    name, colon, listed = text.partition(":")
+    """Read "mlp", "mlp:128-64", "conv:8-16" or "linear"; without sizes the family's default is taken.
+
+    The papers' names are read too, such as "VGG-16" or "wrn-28-10": see netpact.models.aliases.
+    """
+    known = text if text in FAMILY_IDS else expand_alias(text) or text
+    name, colon, listed = known.partition(":")
     if name not in FAMILY_IDS:
-        raise one_of(name, FAMILY_IDS, option="model")
+        unknown = one_of(name, FAMILY_IDS, option="model")
+        raise PactError(unknown.what, where=unknown.where, hint=ALIAS_HINT)
     family = FAMILIES[FAMILY_IDS[name]]
     if not colon:
         return Architecture(family.id, family.default_sizes, tuple(input_shape), classes)

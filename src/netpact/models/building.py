@@ -39,6 +39,11 @@ def build(
     return module.eval()
 
 
+def is_as_built(module: nn.Module, architecture: Architecture) -> bool:
+    """Whether a module still is what the architecture builds, layer by layer, but for the weights. Takes no memory."""
+    return repr(_sequence(architecture.plan())) == repr(module)
+
+
 def _sequence(plan: records.Plan) -> nn.Sequential:
     return nn.Sequential(OrderedDict((name, _layer(layer)) for name, layer in plan))
 

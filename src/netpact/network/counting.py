@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from netpact.datasets import Samples
 from netpact.errors import PactError
+from netpact.network.batching import samples_at_once
 from netpact.network.rounding import Spread, make_spread, rounding, value_of
 from netpact.progress import Progress
 
-_BATCH = 512
+_BATCH = 512  # more gains nothing, and progress would be told too rarely
 _SAME = 1e-9  # two float64 runs of one network differ by far less
 
 
@@ -36,16 +37,33 @@ class Logits:
 
 
 class ToleranceRun:
-    """A module prepared to be run with rounding bounds. The module given is not changed."""
+    """A module prepared to be run with rounding bounds. The module given is not changed.
+
+    Inputs of any number are run in parts that bound the memory: a large network takes a few samples at once.
+    """
 
     def __init__(self, module: nn.Module, arithmetic: str) -> None:
         self._module = copy.deepcopy(module).double().eval()
         self._arithmetic = arithmetic
         self._compared = False
+        self._at_once: int | None = None
+
+    def batch(self, input_shape: tuple[int, ...], *, most: int) -> int:
+        """How many samples to hand over at a time: `most`, or as many as run at once where those are fewer."""
+        if self._at_once is None:
+            self._at_once = samples_at_once(self._module, input_shape)
+        return min(most, self._at_once)
 
     @torch.no_grad()
     def __call__(self, inputs: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> Logits:
-        x = torch.from_numpy(inputs).double()
+        size = self.batch(inputs.shape[1:], most=max(1, len(inputs)))
+        parts = [self._run(part) for part in torch.from_numpy(inputs).split(size)]
+        if len(parts) == 1:
+            return parts[0]
+        return Logits(torch.cat([part.values for part in parts]), torch.cat([part.spread for part in parts]))
+
+    def _run(self, inputs: Tensor) -> Logits:
+        x = inputs.double()
         with rounding(self._arithmetic):
             logits = self._module(make_spread(x.clone(), torch.zeros_like(x)))
         if not isinstance(logits, Spread):
@@ -58,7 +76,7 @@ class ToleranceRun:
     def _refuse_disagreement(self, x: Tensor, result: Logits) -> None:
         """The rules must compute what the module computes; tricks with aliases or in-place changes would show here."""
         plain = self._module(x.clone())
-        if not _are_same(plain, result.values):
+        if not are_same(plain, result.values):
             raise PactError(
                 "the network computes something else under rounding analysis than when it is run",
                 where="network",
@@ -67,12 +85,12 @@ class ToleranceRun:
         # A sum over the batch shows when a sample is alone, a look at one place of the batch when all move on by one.
         company = x[:1].clone() if len(x) > 1 else torch.cat([x, 1 - x])
         other, moved = self._module(company)[:1], self._module(x.roll(1, dims=0))
-        if not (_are_same(plain[:1], other) and _are_same(plain.roll(1, dims=0), moved)):
+        if not (are_same(plain[:1], other) and are_same(plain.roll(1, dims=0), moved)):
             raise PactError("a sample's logits depend on the other samples of its batch", where="network")
         self._compared = True
 
 
-def _are_same(first: Tensor, second: Tensor) -> bool:
+def are_same(first: Tensor, second: Tensor) -> bool:
     """Up to the rounding of two float64 runs. NaN is equal to NaN here: it is reported later, with its sample."""
     if first.shape != second.shape:
         return False
@@ -89,12 +107,12 @@ def count_errors(
     """
     run = ToleranceRun(module, arithmetic)
     errors = near_ties = seen = 0
-    for inputs, labels in samples.batches(_BATCH):
+    for inputs, labels in samples.batches(run.batch(samples.input_shape, most=_BATCH)):
         logits = run(inputs)
         y = torch.from_numpy(labels)
         refuse_bad_logits(logits, labels, first=seen)
-        surely = _margins(logits.values - logits.spread, logits.values + logits.spread, y) > 0
-        apparently = _margins(logits.values, logits.values, y) > 0
+        surely = margins_between(logits.values - logits.spread, logits.values + logits.spread, y) > 0
+        apparently = margins_between(logits.values, logits.values, y) > 0
         errors += int((~surely).sum())
         near_ties += int((apparently & ~surely).sum())
         seen += len(labels)
@@ -121,6 +139,6 @@ def refuse_bad_logits(logits: Logits, labels: np.ndarray[tuple[int, ...], np.dty
         )
 
 
-def _margins(own: Tensor, others: Tensor, labels: Tensor) -> Tensor:
+def margins_between(own: Tensor, others: Tensor, labels: Tensor) -> Tensor:
     rivals = others.scatter(1, labels[:, None], -torch.inf)
     return own.gather(1, labels[:, None]).squeeze(1) - rivals.amax(dim=1)

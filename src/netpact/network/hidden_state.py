@@ -15,12 +15,21 @@ _REGISTERED = {"_parameters", "_buffers", "_modules"}
 
 
 def hidden_tensors(module: nn.Module) -> list[str]:
-    """Tensors and arrays kept as plain attributes: state that is neither a parameter nor a buffer."""
+    """Tensors and arrays kept as plain attributes: state that is neither a parameter nor a buffer.
+
+    A list of the module's own parameters is no state besides them. Buffers have no such excuse: a change of precision
+    puts new tensors in their places, and the list would keep the old ones.
+    """
+    own = {id(parameter) for parameter in module.parameters()}
+
+    def is_hidden(entry: object) -> bool:
+        return isinstance(entry, (Tensor, np.ndarray)) and id(entry) not in own
+
     return [
         f"{name}.{attribute}".lstrip(".")
         for name, part in module.named_modules()
         for attribute, value in vars(part).items()
-        if attribute not in _REGISTERED and any(isinstance(entry, (Tensor, np.ndarray)) for entry in _entries(value))
+        if attribute not in _REGISTERED and any(map(is_hidden, _entries(value)))
     ]
 
 

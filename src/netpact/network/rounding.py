@@ -29,6 +29,10 @@ _OWN_UNIT = 2.0**-53  # of the float64 run that computes the values
 _OUTWARD = 1 + 1e-9  # covers the rounding of the spreads themselves, which are sums of few positive numbers
 
 
+class NoRuleError(Exception):
+    """This way of calling an operation has no rule; the text follows the operation's name in the message."""
+
+
 @dataclass
 class Rounding:
     """One run's precision, and the operations it met that have no rule."""

@@ -12,9 +12,8 @@ from torch.nn import functional
 
 from netpact.errors import PactError
 from netpact.layers import orient
-from netpact.network.rounding import Rounding, Spread, make_spread, spread_of, value_of
-
-_ELEMENTARY_ULPS = 8  # libraries compute exp and its relatives to a few units in the last place
+from netpact.network.pointwise import POINTWISE, describe
+from netpact.network.rounding import NoRuleError, Rounding, Spread, make_spread, spread_of, value_of
 
 Rule = Callable[..., tuple[Tensor, Tensor]]
 
@@ -36,11 +35,14 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         try:
             _check_call(name, args, kwargs)
             value, spread = _RULES[name](rounding, *args, **{k: v for k, v in kwargs.items() if k != "inplace"})
-        except _NoRuleError as reason:
+            in_place = name == "relu_" or (name in _EXACT and kwargs.get("inplace"))
+            if in_place and bool((spread > spread_of(args[0])).any()):
+                raise NoRuleError("in place, which a view would not notice")
+        except NoRuleError as reason:
             return _refuse(f"{name} {reason}", func, plain_args, plain_kwargs, rounding)
         if name not in _EXACT_SUMS:
             spread = spread + rounding.smallest  # for products that underflow
-        if name == "relu_" or (name in _EXACT and kwargs.get("inplace")):
+        if in_place:
             # Whoever holds the tensor sees the change. A view's spread stays what it was: max(x, 0) cannot widen it.
             # Other changes in place make a new tensor; where an old holder is used, comparing with a plain run tells.
             plain_args[0].copy_(value)
@@ -50,17 +52,13 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     return _refuse(name, func, plain_args, plain_kwargs, rounding)
 
 
-class _NoRuleError(Exception):
-    """This way of calling an operation has no rule."""
-
-
 def _check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The rules bound the effect of the first tensor's spread, and know no other output or type."""
-    if name not in _OF_TWO and any(isinstance(entry, Spread) for entry in (*args[1:], *kwargs.values())):
-        raise _NoRuleError("by a tensor that depends on the input")
+    if name not in SUMS and any(isinstance(entry, Spread) for entry in (*args[1:], *kwargs.values())):
+        raise NoRuleError("by a tensor that depends on the input")
     for option in ("dtype", "out"):
         if kwargs.get(option) is not None:
-            raise _NoRuleError(f"with {option}")
+            raise NoRuleError(f"with {option}")
 
 
 def _property_name(func: Callable[..., Any]) -> str:
@@ -148,8 +146,12 @@ def _average(pool: Callable[..., Tensor], terms: Callable[[Tensor, Tensor], int]
     return rule
 
 
-def _image_size(value: Tensor, result: Tensor) -> int:
+def _line_size(value: Tensor, result: Tensor) -> int:
     # More terms than a window can have; the slack is far below anything that matters.
+    return value.shape[-1]
+
+
+def _image_size(value: Tensor, result: Tensor) -> int:
     return value.shape[-1] * value.shape[-2]
 
 
@@ -157,48 +159,47 @@ def _summed(value: Tensor, result: Tensor) -> int:
     return value.numel() // max(1, result.numel())
 
 
-def _add(r: Rounding, a: Any, b: Any, *, alpha: float = 1) -> tuple[Tensor, Tensor]:
-    if alpha != 1:
-        raise _NoRuleError("with alpha")
-    left, right = _as_tensor(a, b), _as_tensor(b, a)
-    value = value_of(left) + value_of(right)
-    spread = spread_of(left) + spread_of(right)
-    # A number written in the program is rounded to the precision before it is added.
-    spread = spread + sum(r.gamma(1) * abs(number) for number in (a, b) if not isinstance(number, Tensor))
-    return value, spread + r.gamma(1) * (value.abs() + spread)
+def _sum_of_two(combine: Callable[[Tensor, Tensor], Tensor]) -> Rule:
+    """A sum or difference of two tensors, or of a tensor and a number."""
+
+    def rule(r: Rounding, a: Any, b: Any, *, alpha: float = 1) -> tuple[Tensor, Tensor]:
+        if alpha != 1:
+            raise NoRuleError("with alpha")
+        left, right = _as_tensor(a, b), _as_tensor(b, a)
+        value = combine(value_of(left), value_of(right))
+        spread = spread_of(left) + spread_of(right)
+        # A number written in the program is rounded to the precision before it is added.
+        spread = spread + sum(r.gamma(1) * abs(number) for number in (a, b) if not isinstance(number, Tensor))
+        return value, spread + r.gamma(1) * (value.abs() + spread)
+
+    return rule
 
 
-def _exactly(function: Callable[..., Tensor]) -> Rule:
-    """Functions of slope at most 1 that are computed without rounding, such as max(x, 0)."""
+def _pointwise(name: str) -> Rule:
+    """spread = slope s + jump + gamma_n (of_value (|f(x)| + slope s + jump) + of_input (|x| + s) + fixed)."""
+    function = next(getattr(home, name) for home in (torch, functional, Tensor) if hasattr(home, name))
 
     def rule(r: Rounding, x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        return function(value_of(x), *args, **kwargs), spread_of(x)
+        known = describe(name, (x, *args), kwargs)
+        given, spread = value_of(x), spread_of(x)
+        value = function(given.clone() if name in _IN_PLACE else given, *args, **kwargs)
+        if not known.roundings:
+            return value, spread
+        moved = known.slope * spread + known.jump
+        felt = given.abs() + spread
+        reach = known.of_value * (value.abs() + moved) + known.of_input * felt + known.fixed
+        return value, moved + r.gamma(known.roundings) * reach + r.underflow(1) * (felt + known.fixed + 1)
 
     return rule
 
 
-def _hardtanh(r: Rounding, x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Cut off at two numbers that every precision holds; nn.ReLU6 is this with 0 and 6."""
-    if not (float(min_val).is_integer() and float(max_val).is_integer() and max(abs(min_val), abs(max_val)) < 1 << 24):
-        raise _NoRuleError(f"between {min_val} and {max_val}")
-    return functional.hardtanh(value_of(x), min_val, max_val), spread_of(x)
+def _largest(pick: Callable[..., Tensor]) -> Rule:
+    """The largest or smallest of some entries: |max a - max b| and |min a - min b| are at most max |a - b|."""
 
-
-def _elementary(function: Callable[[Tensor], Tensor]) -> Rule:
-    """Smooth functions of slope at most 1 from a mathematical library: plus a few units in the last place."""
-
-    def rule(r: Rounding, x: Tensor) -> tuple[Tensor, Tensor]:
-        value, spread = function(value_of(x)), spread_of(x)
-        return value, spread + r.gamma(_ELEMENTARY_ULPS) * (value.abs() + spread)
+    def rule(r: Rounding, x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        return pick(value_of(x), *args, **kwargs), torch.amax(spread_of(x), *args, **kwargs)
 
     return rule
-
-
-def _leaky_relu(r: Rounding, x: Tensor, negative_slope: float = 0.01) -> tuple[Tensor, Tensor]:
-    if not 0 <= negative_slope <= 1:
-        raise _NoRuleError(f"with slope {negative_slope}")
-    value, spread = functional.leaky_relu(value_of(x), negative_slope), spread_of(x)
-    return value, spread + r.gamma(2) * (value.abs() + spread)  # the slope is rounded, and the product
 
 
 def _batch_norm(
@@ -214,7 +215,7 @@ def _batch_norm(
 ) -> tuple[Tensor, Tensor]:
     """Per channel (x - mean) * scale + bias in whatever order: at most ten roundings of numbers of these magnitudes."""
     if training or mean is None or variance is None:
-        raise _NoRuleError("in training mode or without running statistics")
+        raise NoRuleError("in training mode or without running statistics")
     value, spread = value_of(x), spread_of(x)
     axes = (1, -1, *(1,) * (value.dim() - 2))
     scale = (torch.ones_like(variance) if weight is None else weight.abs()) / (variance + eps).sqrt()
@@ -229,7 +230,7 @@ def _batch_norm(
 def _orient(r: Rounding, x: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
     """Whole numbers in, whole numbers out, the same on every machine; but only for the sample itself as its input."""
     if bool((spread_of(x) != 0).any()):
-        raise _NoRuleError("of anything but the input")
+        raise NoRuleError("of anything but the input")
     features = orient(value_of(x), **options)
     return features, torch.zeros_like(features)
 
@@ -239,67 +240,78 @@ def _as_tensor(a: Any, other: Any) -> Tensor:
         return a
     reference = value_of(other)
     if not isinstance(a, (int, float)):
-        raise _NoRuleError(f"of a tensor and a {type(a).__name__}")
+        raise NoRuleError(f"of a tensor and a {type(a).__name__}")
     return torch.full_like(reference, a)
 
 
 _QUERIES = {"dim", "size", "__get__", "numel", "__len__", "is_floating_point", "get_device", "stride", "is_contiguous"}
 
 # Moving entries, or taking the largest of some: |max a - max b| <= max |a - b|. The same operation serves the spread.
-_SAME_FOR_BOTH = {
-    "flatten",
-    "view",
-    "reshape",
-    "permute",
-    "transpose",
-    "squeeze",
-    "unsqueeze",
-    "contiguous",
-    "clone",
-    "detach",
-    "pad",
-    "cat",
-    "chunk",
-    "split",
-    "__getitem__",
-    "max_pool2d",
-    "dropout",
-    "dropout2d",
-}
+MOVES = (
+    *("flatten", "unflatten", "view", "reshape", "permute", "transpose", "swapaxes", "movedim", "squeeze", "unsqueeze"),
+    *("contiguous", "clone", "detach", "dropout", "dropout2d"),
+    *("pad", "expand", "repeat", "roll", "flip", "interpolate"),
+    *("chunk", "split", "unbind", "narrow", "select", "__getitem__"),
+    *("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
+)
+JOINS = ("cat", "stack")
+_SAME_FOR_BOTH = {*MOVES, *JOINS, "max_pool1d", "max_pool2d", "adaptive_max_pool2d"}
+
+
+def _gives_indices(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return bool(kwargs.get("return_indices"))
+
+
+def _is_training(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return bool(kwargs.get("training", True))
+
+
+def _is_no_plain_copy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Copies of the nearest pixel are certain where the factor is a power of two: no machine rounds the place."""
+    factor = kwargs.get("scale_factor")
+    factors = factor if isinstance(factor, (tuple, list)) else (factor,)
+    powers = all(isinstance(f, (int, float)) and f >= 1 and math.frexp(f)[0] == 0.5 for f in factors)
+    return len(args) > 1 or kwargs.get("mode", "nearest") != "nearest" or kwargs.get("size") is not None or not powers
+
 
 # Ways of calling these that would not be the same for both.
 _UNFIT: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], bool]] = {
-    "dropout": lambda args, kwargs: kwargs.get("training", True),
-    "dropout2d": lambda args, kwargs: kwargs.get("training", True),
-    "max_pool2d": lambda args, kwargs: bool(kwargs.get("return_indices")),
+    **dict.fromkeys(("dropout", "dropout2d"), _is_training),
+    **dict.fromkeys(("max_pool1d", "max_pool2d", "adaptive_max_pool2d"), _gives_indices),
+    "interpolate": _is_no_plain_copy,
     "pad": lambda args, kwargs: bool(kwargs.get("value")) or len(args) > 3,
     "view": lambda args, kwargs: any(isinstance(entry, torch.dtype) for entry in (*args, *kwargs.values())),
 }
 
 _EXACT = {"relu", "relu_", "relu6", "hardtanh"}  # computed without rounding, and never widening a spread
-_OF_TWO = {"add", "add_", "__add__", "__radd__", "__iadd__"}  # may join two tensors that depend on the input
+_IN_PLACE = {"relu_", "mul_", "div_", "__imul__", "__itruediv__"}
+_ADDITIONS = ("add", "add_", "__add__", "__radd__", "__iadd__")
+_SUBTRACTIONS = ("sub", "sub_", "__sub__", "__isub__")
+_REVERSED = ("rsub", "__rsub__")  # the second minus the first
+SUMS = (*_ADDITIONS, *_SUBTRACTIONS, *_REVERSED)  # may join two tensors that depend on the input
 
 # Rules that know when there is no rounding at all; the others always allow for underflow.
 _EXACT_SUMS = {"linear", "orient"}
 
+# Means and sums: the function itself, and how many terms one of its results has at most.
+AVERAGES: dict[str, tuple[Callable[..., Tensor], Callable[[Tensor, Tensor], int]]] = {
+    "avg_pool1d": (functional.avg_pool1d, _line_size),
+    "avg_pool2d": (functional.avg_pool2d, _image_size),
+    "adaptive_avg_pool2d": (functional.adaptive_avg_pool2d, _image_size),
+    "mean": (torch.mean, _summed),
+    "sum": (torch.sum, _summed),
+}
+
 _RULES: dict[str, Rule] = {
     "linear": _linear,
     "conv2d": _conv2d,
-    "avg_pool2d": _average(functional.avg_pool2d, _image_size),
-    "adaptive_avg_pool2d": _average(functional.adaptive_avg_pool2d, _image_size),
-    "mean": _average(torch.mean, _summed),
-    "add": _add,
-    "add_": _add,
-    "__add__": _add,
-    "__radd__": _add,
-    "__iadd__": _add,
-    "relu": _exactly(functional.relu),
-    "relu_": _exactly(functional.relu),
-    "relu6": _exactly(functional.relu6),
-    "hardtanh": _hardtanh,
-    "leaky_relu": _leaky_relu,
-    "tanh": _elementary(torch.tanh),
-    "sigmoid": _elementary(torch.sigmoid),
+    **{name: _average(*average) for name, average in AVERAGES.items()},
+    **dict.fromkeys(_ADDITIONS, _sum_of_two(torch.add)),
+    **dict.fromkeys(_SUBTRACTIONS, _sum_of_two(torch.sub)),
+    **dict.fromkeys(_REVERSED, _sum_of_two(torch.rsub)),
+    **{name: _pointwise(name) for name in POINTWISE},
+    "amax": _largest(torch.amax),
+    "amin": _largest(torch.amin),
     "batch_norm": _batch_norm,
     "orient": _orient,
 }

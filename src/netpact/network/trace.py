@@ -3,70 +3,129 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
-from netpact.layers import ChannelAffine
-from netpact.models import Architecture, OwnModule, build
-from netpact.network.hidden_state import hidden_tensors
-from netpact.network.rounding import Spread, make_spread, rounding, value_of
-
-# The layers that may own parameters, and what they are called.
-LAYER_KINDS: dict[type[nn.Module], str] = {
-    nn.Linear: "linear",
-    nn.Conv2d: "conv2d",
-    nn.BatchNorm1d: "batch_norm",
-    nn.BatchNorm2d: "batch_norm",
-    ChannelAffine: "channel_affine",
-}
-_PROBE = 4  # samples in the batch that is run to look at the network
-
-
-class UnsupportedNetworkError(PactError):
-    """Everything that is in the way, each by name: `problems` holds one line for each."""
-
-    def __init__(self, problems: Sequence[str], *, where: str) -> None:
-        self.problems = tuple(problems)
-        kinds = ", ".join(sorted({kind.__name__ for kind in LAYER_KINDS}))
-        super().__init__(
-            "the network is not supported:\n  " + "\n  ".join(problems),
-            where=where,
-            hint=f"layers with parameters may be {kinds}",
-        )
+from netpact.models import Architecture, OwnModule, is_as_built
+from netpact.network.graph import INPUT, Graph
+from netpact.network.kinds import LAYER_KINDS, UnsupportedNetworkError
+from netpact.network.obstacles import find_obstacles
+from netpact.network.probing import PROBE, Probed, drop_hooks, probe
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer with parameters. index counts from 1 in execution order."""
+    """One run of a layer with parameters. index counts from 1 in execution order.
+
+    name        of its module; a module that runs several times gives several layers
+    parameters  of its module: the rows of a repeated or tied layer tell the same numbers again
+    call        which run of its module this is, from 1
+    node        what it returned, in the network's graph
+    """
 
     index: int
     name: str
     kind: str
     shape: tuple[int, ...]
     parameters: int
+    call: int = 1
+    node: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A supported classifier: a private copy of the module in eval mode, its architecture, its layers."""
+    """A supported classifier: a private copy of the module in eval mode, its architecture, its layers, its graph.
+
+    In questions about the flow, layer 0 is the network's input and the number of layers + 1 stands for the logits.
+
+    strays  parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). Errors are counted
+            rightly all the same; what goes by layers, such as a promise, does not see that use and has to refuse
+    """
 
     module: nn.Module
     architecture: Architecture | OwnModule
     layers: tuple[Layer, ...]
     name: str
+    graph: Graph
+    strays: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> int:
+        """Every tensor once, however many layers it serves."""
         return sum(parameter.numel() for parameter in self.module.parameters())
 
     @property
     def is_own_module(self) -> bool:
         return isinstance(self.architecture, OwnModule)
+
+    def feeders(self, index: int) -> tuple[int, ...]:
+        """The layers whose outputs reach this one's input through operations without weights."""
+        starts = self.entries(index)
+        reached = self.graph.before(starts, self._weighted)
+        return tuple(sorted({self._owners[node] for node in reached if node in self._owners}))
+
+    def readers(self, index: int) -> tuple[int, ...]:
+        """The layers that this one's output reaches through operations without weights."""
+        own = self._node(index)
+        starts = [node for node in self.graph.readers(own) if self._owners.get(node) != index]
+        reached = self.graph.after(starts, self._weighted)
+        found = {self._owners[node] for node in reached if node in self._owners}
+        if self.graph.output == own or self.graph.output in reached - self._weighted:
+            found.add(len(self.layers) + 1)
+        return tuple(sorted(found))
+
+    def is_cut_point(self, index: int) -> bool:
+        """Whether everything that the logits know of the input has gone through this layer's output."""
+        return self.graph.is_on_every_path(self._node(index))
+
+    def is_shared(self, index: int) -> bool:
+        """Whether a layer's weights serve elsewhere too: in another run, in another module, or outside all layers."""
+        if not 1 <= index <= len(self.layers):
+            raise PactError(f"layers are from 1 to {len(self.layers)}, got {index}", where="layer")
+        name = self.layers[index - 1].name
+        own = {id(parameter) for parameter in self.module.get_submodule(name).parameters()}
+        others = [part for other, part in self.module.named_modules() if other != name]
+        lent = [parameter for part in others for parameter in part.parameters(recurse=False)]
+        lent += [self.module.get_parameter(stray) for stray in self.strays]
+        runs = sum(layer.name == name for layer in self.layers)
+        return runs > 1 or any(id(parameter) in own for parameter in lent)
+
+    def between(self, first: int, last: int) -> tuple[str, ...]:
+        """The operations on all ways from one layer's output to another's input, in the order of execution."""
+        ahead = self.graph.after([self._node(first)]) - {self._node(first)}
+        way = ahead & self.graph.before(self.entries(last))
+        return tuple(self.graph.nodes[node].operation for node in sorted(way))
+
+    @cached_property
+    def _owners(self) -> dict[int, int]:
+        """The layer of every node that was made inside one; the input is layer 0's."""
+        calls = {(layer.name, layer.call): layer.index for layer in self.layers}
+        nodes = ((node.index, calls.get((node.module, node.call))) for node in self.graph.nodes)
+        return {INPUT: 0} | {node: layer for node, layer in nodes if layer is not None and node != INPUT}
+
+    @cached_property
+    def _weighted(self) -> frozenset[int]:
+        return frozenset(self._owners)
+
+    def _node(self, index: int) -> int:
+        if not 0 <= index <= len(self.layers):
+            raise PactError(f"layers are from 1 to {len(self.layers)}, 0 is the input; got {index}", where="layer")
+        return INPUT if index == 0 else self.layers[index - 1].node
+
+    def entries(self, index: int) -> tuple[int, ...]:
+        """The nodes from outside that a layer reads."""
+        if not 1 <= index <= len(self.layers) + 1:
+            count = len(self.layers)
+            raise PactError(f"layers are from 1 to {count}, {count + 1} is the logits; got {index}", where="layer")
+        if index == len(self.layers) + 1:
+            return (self.graph.output,)
+        own = [node for node, layer in self._owners.items() if layer == index]
+        return tuple({source for node in own for source in self.graph.sources(node)} - set(own))
 
 
 def trace(model: nn.Module, data: Data | Samples | object) -> Network:
@@ -77,91 +136,62 @@ def trace(model: nn.Module, data: Data | Samples | object) -> Network:
     if not isinstance(model, nn.Module):
         raise PactError(f"trace needs a torch.nn.Module, got {type(model).__name__}", where="model")
     source = as_data(data)
-    module = copy.deepcopy(model).eval()
-    inputs, _ = next(iter(source.train.batches(_PROBE)))
-    problems = _look_at_tensors(module)
-    order: list[str] = []
-    if not problems:
-        problems = _run(module, torch.from_numpy(inputs), source.classes, order)
-    problems += [
-        f"{name}: has parameters but does not run" for name in _owners(module) if not problems and name not in order
-    ]
-    if problems:
-        raise UnsupportedNetworkError(problems, where=type(model).__name__)
+    where = type(model).__name__
+    obstacles = find_obstacles(model)
+    problems = list(obstacles.problems)
+    if not obstacles.can_run:
+        raise UnsupportedNetworkError(problems, where=where)
+    try:
+        module = copy.deepcopy(model).eval()
+    except (RuntimeError, TypeError, AttributeError) as error:
+        raise UnsupportedNetworkError([*problems, f"it cannot be copied: {error}"], where=where) from error
+    inputs, _ = next(iter(source.train.batches(PROBE)))
+    probed = probe(module, torch.from_numpy(inputs), classes=source.classes)
+    problems += probed.problems
+    layers, further = _layers(module, probed)
+    problems += further
+    if problems or probed.graph is None:
+        raise UnsupportedNetworkError(problems, where=where)
+    drop_hooks(module)
     architecture = _architecture(module, source)
-    name = type(model).__name__ if isinstance(architecture, OwnModule) else str(architecture)
-    return Network(module, architecture, _layers(module, order), name)
+    name = where if isinstance(architecture, OwnModule) else str(architecture)
+    return Network(module, architecture, layers, name, probed.graph, probed.strays)
 
 
 def _architecture(module: nn.Module, data: Data) -> Architecture | OwnModule:
     """Ours, if the module still is what its architecture builds: layer by layer the same, but for the weights."""
     stated = getattr(module, "netpact_architecture", None)
-    if isinstance(stated, Architecture) and repr(build(stated)) == repr(module):
+    if isinstance(stated, Architecture) and is_as_built(module, stated):
         return stated
     return OwnModule(data.input_shape, data.classes)
 
 
-def _owners(module: nn.Module) -> dict[str, nn.Module]:
-    """The modules that hold parameters or buffers of their own."""
+def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], list[str]]:
+    """The runs of layers with parameters, and what is wrong with them; nothing is known of a network that did not run.
 
-    def has_tensors(part: nn.Module) -> bool:
-        return any(True for _ in part.parameters(recurse=False)) or any(True for _ in part.buffers(recurse=False))
-
-    return {name: part for name, part in module.named_modules() if has_tensors(part)}
-
-
-def _look_at_tensors(module: nn.Module) -> list[str]:
+    Batch norm without parameters of its own is a layer too: it holds its running statistics.
+    """
+    parts = {name: part for name, part in module.named_modules() if type(part) in LAYER_KINDS and _has_tensors(part)}
+    if not probed.runs:
+        return (), []
+    layers: list[Layer] = []
     problems = []
-    for name, part in _owners(module).items():
-        place = f"{name or 'the module itself'} ({type(part).__name__})"
-        if type(part) not in LAYER_KINDS:
-            problems.append(f"{place}: holds parameters or buffers, but its kind is not supported")
-        for tensor_name, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
-            if tensor.is_floating_point() and tensor.dtype != torch.float32:
-                problems.append(f"{place}: {tensor_name} is {tensor.dtype}, only float32 is supported: use .float()")
-            elif not bool(torch.isfinite(tensor).all()):
-                problems.append(f"{place}: {tensor_name} holds NaN or infinity")
-    problems += [f"{name}: outside parameters and buffers, so no file would hold it" for name in hidden_tensors(module)]
-    if not any(True for _ in module.parameters()):
-        problems.append("there are no parameters")
-    return problems
-
-
-def _run(module: nn.Module, inputs: Tensor, classes: int, order: list[str]) -> list[str]:
-    """Run a few samples; note the order of the layers, and every operation that has no rule."""
-    handles = [
-        part.register_forward_hook(lambda _part, _in, _out, name=name: order.append(name))
-        for name, part in _owners(module).items()
-    ]
-    try:
-        with torch.no_grad(), rounding("float64", collect=True) as run:
-            module.double()
-            x = inputs.double()
-            logits = module(make_spread(x, torch.zeros_like(x)))
-    except PactError:
-        raise
-    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError) as error:
-        return [f"it does not run on inputs of shape {tuple(inputs.shape[1:])}: {error}"]
-    finally:
-        module.float()
-        for handle in handles:
-            handle.remove()
-    problems = [f"operation {name}: no rule for it" for name in sorted(set(run.unknown))]
-    if not isinstance(logits, Spread):
-        problems.append(f"it returns {type(logits).__name__}, one tensor of logits is needed")
-    elif (shape := tuple(value_of(logits).shape)) != (len(inputs), classes):
-        problems.append(f"it returns logits of shape {shape}, needed is {(len(inputs), classes)}")
-    problems += [f"{name}: runs more than once" for name in sorted({name for name in order if order.count(name) > 1})]
-    return problems
-
-
-def _layers(module: nn.Module, order: list[str]) -> tuple[Layer, ...]:
-    parts = dict(module.named_modules())
-    layers = []
-    for index, name in enumerate(order, start=1):
-        part = parts[name]
+    for run in probed.runs:
+        if run.name not in parts:
+            continue
+        if run.node is None:
+            problems.append(f"{run.name}: runs on something that does not come from the input")
+            continue
+        part = parts[run.name]
         weight = part.weight
         shape = tuple(weight.shape) if isinstance(weight, Tensor) else ()
         count = sum(parameter.numel() for parameter in part.parameters(recurse=False))
-        layers.append(Layer(index, name, LAYER_KINDS[type(part)], shape, count))
-    return tuple(layers)
+        kind = LAYER_KINDS[type(part)]
+        layers.append(Layer(len(layers) + 1, run.name, kind, shape, count, run.call, run.node))
+    ran = {run.name for run in probed.runs}
+    problems += [f"{name}: has parameters but does not run" for name in parts if name not in ran]
+    return tuple(layers), problems
+
+
+def _has_tensors(part: nn.Module) -> bool:
+    return any(True for _ in part.parameters(recurse=False)) or any(True for _ in part.buffers(recurse=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,20 +64,34 @@ def stream_activations(
 def watching(
     network: Network, look: Callable[[int, Tensor, Tensor], Tensor], *, copy_inputs: bool = False
 ) -> Iterator[None]:
-    """Within this block, `look(index, input, output)` sees every weight layer and says what goes on in its place."""
+    """Within this block, `look(index, input, output)` sees every weight layer and says what goes on in its place.
+
+    A module that runs several times is several layers, told apart by which run it is; each run of the whole network
+    counts anew.
+    """
     parts = dict(network.module.named_modules())
-    given: dict[int, Tensor] = {}
+    places = {(layer.name, layer.call): layer.index for layer in network.layers}
+    calls: Counter[str] = Counter()
+    given: dict[str, Tensor] = {}
 
-    def before(index: int, inputs: tuple[Any, ...]) -> None:
-        given[index] = inputs[0].clone() if copy_inputs else inputs[0]
+    def begin(name: str, inputs: tuple[Any, ...]) -> None:
+        calls[name] += 1
+        given[name] = inputs[0].clone() if copy_inputs else inputs[0]
 
-    handles = []
-    for layer in network.layers:
-        part: nn.Module = parts[layer.name]
-        handles.append(part.register_forward_pre_hook(lambda _, inputs, index=layer.index: before(index, inputs)))
-        handles.append(
-            part.register_forward_hook(lambda _, __, output, index=layer.index: look(index, given.pop(index), output))
-        )
+    def end(name: str, output: Tensor) -> Tensor:
+        if (name, calls[name]) not in places:
+            raise PactError(
+                f"run {calls[name]} of {name or 'the module itself'} was not there when the network was traced",
+                where=network.name,
+                hint="what runs must not depend on the samples",
+            )
+        return look(places[name, calls[name]], given.pop(name), output)
+
+    handles = [network.module.register_forward_pre_hook(lambda *_: calls.clear())]
+    for name in {layer.name: None for layer in network.layers}:
+        part: nn.Module = parts[name]
+        handles.append(part.register_forward_pre_hook(lambda _, inputs, name=name: begin(name, inputs)))
+        handles.append(part.register_forward_hook(lambda _, __, output, name=name: end(name, output)))
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from torch import nn
 from netpact.datasets import Samples
 from netpact.errors import PactError
 from netpact.network import refuse_bad_logits
+from netpact.network.batching import samples_at_once
 from netpact.originals.box import Box, layer_bounds
 from netpact.originals.disagreement import ORIGINAL_ARITHMETIC
 from netpact.progress import Progress
@@ -45,8 +46,9 @@ def walk_box(
 ) -> Iterator[tuple[Walked, NDArray[np.int64]]]:
     """The network in the file on all samples, with a bound on where the logits of the networks in the box are."""
     walker = Walker(module, layer_bounds(box, module), arithmetic=arithmetic, other_arithmetic=ORIGINAL_ARITHMETIC)
+    size = min(batch, samples_at_once(copy.deepcopy(module).double().eval(), samples.input_shape))
     seen = 0
-    for inputs, labels in samples.batches(batch):
+    for inputs, labels in samples.batches(size):
         walked = walker(inputs)
         refuse_bad_logits(walked, labels, first=seen)
         yield walked, labels

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from netpact.datasets import Data, Samples
 from netpact.errors import PactError
-from netpact.models import Architecture, build
+from netpact.models import Architecture, is_as_built
 from netpact.network import ToleranceRun, refuse_bad_logits
 from netpact.network.hidden_state import hidden_tensors
 from netpact.progress import Progress
@@ -109,7 +109,7 @@ def check_inputs_fit(samples: Samples, data: Data) -> None:
 def name_network(module: nn.Module) -> str:
     """The short name of an architecture of ours, or where the module's class is defined."""
     stated = getattr(module, "netpact_architecture", None)
-    if isinstance(stated, Architecture) and repr(build(stated)) == repr(module):
+    if isinstance(stated, Architecture) and is_as_built(module, stated):
         return str(stated)
     return f"{type(module).__module__}:{type(module).__qualname__}"
 

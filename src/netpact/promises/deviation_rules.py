@@ -15,16 +15,19 @@ import torch
 from torch import Tensor
 
 from netpact.errors import PactError
-from netpact.network.rounding import Spread, value_of
+from netpact.network.pointwise import POINTWISE, describe
+from netpact.network.rounding import NoRuleError, Spread, value_of
+from netpact.network.rounding_rules import AVERAGES, JOINS, MOVES, SUMS
 from netpact.promises.deviation import Deviation, LayerTensor, Walk, make_deviation, size_of
-from netpact.promises.lipschitz import ACTIVATIONS, Pair, averaging_norm, copying_norm, max_pool_constant
+from netpact.promises.lipschitz import (
+    Sides,
+    adaptive_pool_constant,
+    averaging_norm,
+    copying_norm,
+    max_pool_constant,
+    mixes_samples,
+)
 from netpact.promises.outward import norm_up, round_up, round_up_float
-
-_ELEMENTARY_ULPS = 8  # as in the rounding rules
-
-
-class _NoRuleError(Exception):
-    """This way of calling an operation has no rule."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,9 @@ class Step:
         """The same call with another first tensor."""
         return self.func(tensor, *self.args[1:], **self.kwargs)
 
-    def rounded(self, bound: Tensor, *, roundings: int) -> Tensor:
-        """Plus the other network's rounding of a result that is computed entry by entry."""
-        reach = size_of(self.result) + bound
-        tiny = self.walk.other.underflow(max(1, roundings)) * self.root
-        return round_up(bound + self.walk.other.gamma(roundings) * reach + tiny)
+    def picked(self, bound: Tensor) -> Tensor:
+        """Where entries are picked, not computed, there is nothing to round; small ones may still be lost."""
+        return round_up(bound + self.walk.other.underflow(1) * self.root)
 
 
 def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -77,13 +78,13 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         return _pack(result, math.inf, walk)
     try:
         if any(isinstance(entry, LayerTensor) for entry in found):
-            raise _NoRuleError("by a parameter or buffer outside its layer")
+            raise NoRuleError("by a parameter or buffer outside its layer")
         if name not in _RULES:
-            raise _NoRuleError("")
+            raise NoRuleError("")
         if name not in _OF_MANY and len(found) > 1:
-            raise _NoRuleError("by a tensor that depends on the input")
+            raise NoRuleError("by a tensor that depends on the input")
         bounds = _RULES[name](Step(func, args, kwargs, result, walk))
-    except _NoRuleError as reason:
+    except NoRuleError as reason:
         walk.unknown.append(f"{name} {reason}".strip())
         return _pack(result, math.inf, walk)
     if result is plain_args[0]:  # changed in place: whoever holds the tensor sees it, and its bound
@@ -92,18 +93,24 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     return _pack(result, bounds, walk)
 
 
-def _activation(name: str, *, roundings: int) -> Callable[[Step], Tensor]:
-    def rule(step: Step) -> Tensor:
-        slope = ACTIVATIONS[name](*step.args, **step.kwargs)
-        return step.rounded(slope * step.first.bound, roundings=roundings)
+def _pointwise(step: Step) -> Tensor:
+    """A function of every entry by itself, n entries; what rounding adds is described by Pointwise.
 
-    return rule
+    e_out = m + gamma (of_value (|f(h)| + m) + of_input (|h| + e) + fixed sqrt(n)),   m = slope e + jump sqrt(n)
+    """
+    known = describe(step.func.__name__, step.args, step.kwargs)
+    other, x = step.walk.other, step.first
+    felt = round_up(size_of(x.held) + x.bound)
+    moved = round_up(known.slope * x.bound + known.jump * step.root)
+    reach = known.of_value * (size_of(step.result) + moved) + known.of_input * felt + known.fixed * step.root
+    tiny = other.underflow(1) * (felt + (known.fixed + 1) * step.root)
+    return round_up(moved + other.gamma(known.roundings) * reach + tiny)
 
 
 def _add(step: Step) -> Tensor:
-    """A sum: e = e_1 + e_2. An entry that is added in many places counts that many times, by the root."""
+    """A sum or difference: e = e_1 + e_2. An entry that is added in many places counts that many times, by the root."""
     if len(step.args) != 2:
-        raise _NoRuleError("with named tensors")
+        raise NoRuleError("with named tensors")
     shape = value_of(step.result).shape
     total = torch.zeros(shape[0], dtype=torch.float64)
     for part in step.args:
@@ -112,51 +119,44 @@ def _add(step: Step) -> Tensor:
         x = _as_deviation(part)
         own = value_of(x.held).shape
         if len(own) != len(shape) or own[0] != shape[0]:
-            raise _NoRuleError("that lines the samples up with another axis")
+            raise NoRuleError("that lines the samples up with another axis")
         copies = math.prod(shape) // math.prod(own)
         total = total + round_up_float(math.sqrt(copies)) * x.bound
     # Numbers written in the program are rounded before they are added.
     numbers = sum(abs(part) for part in step.args if isinstance(part, (int, float)))
     fixed = step.walk.other.gamma(1) * numbers * step.root
-    return step.rounded(round_up(total + fixed), roundings=1)
+    total = round_up(total + fixed)
+    noise = step.walk.other.gamma(1) * (size_of(step.result) + total)
+    return step.picked(round_up(total + noise))
 
 
-def _cat(step: Step) -> Tensor:
-    """Joined along an axis: e = sqrt(e_1^2 + e_2^2 + ...)."""
+def _join(step: Step) -> Tensor:
+    """Joined along an axis, or a new one: e = sqrt(e_1^2 + e_2^2 + ...)."""
     if not step.args:
-        raise _NoRuleError("with named tensors")
+        raise NoRuleError("with named tensors")
     tensors = step.args[0]
     axis = step.kwargs.get("dim", step.args[1] if len(step.args) > 1 else 0)
     if axis % value_of(step.result).dim() == 0:
-        raise _NoRuleError("along the samples' axis")
+        raise NoRuleError("along the samples' axis")
     return norm_up(torch.stack([_as_deviation(tensor).bound for tensor in tensors], dim=1))
 
 
 def _move(step: Step) -> Tensor | list[Tensor]:
     norms = copying_norm(step.repeat, tuple(value_of(step.first.held).shape))
     if norms is None:
-        raise _NoRuleError("across samples")
+        raise NoRuleError("across samples")
     bounds = [round_up(norm * step.first.bound) for norm in norms]
     return bounds if isinstance(step.result, (tuple, list)) else bounds[0]
 
 
-def _image_size(values: Tensor, result: Tensor) -> int:
-    # More terms than a window can have; the slack is far below anything that matters.
-    return math.prod(values.shape[-2:])
-
-
-def _summed(values: Tensor, result: Tensor) -> int:
-    return values.numel() // max(1, result.numel())
-
-
 def _average(terms_of: Callable[[Tensor, Tensor], int]) -> Callable[[Step], Tensor]:
-    """Means of n entries: e_out = |A| (e + gamma_{n+1} (|h| + e))."""
+    """Means or sums of n entries: e_out = |A| (e + gamma_{n+1} (|h| + e))."""
 
     def rule(step: Step) -> Tensor:
         x, values = step.first, value_of(step.first.held)
         norm = averaging_norm(step.repeat, tuple(values.shape[1:]))
         if norm is None:
-            raise _NoRuleError("across samples")
+            raise NoRuleError("across samples")
         terms = terms_of(values, value_of(step.result))
         felt = round_up(size_of(x.held) + x.bound)
         tiny = step.walk.other.underflow(terms) * step.root
@@ -165,10 +165,12 @@ def _average(terms_of: Callable[[Tensor, Tensor], int]) -> Callable[[Step], Tens
     return rule
 
 
-def _max_pool(step: Step) -> Tensor:
-    rows, columns = value_of(step.result).shape[-2:]
-    constant = _max_pool_constant(*step.args, windows=(rows, columns), **step.kwargs)
-    return step.rounded(constant * step.first.bound, roundings=0)
+def _max_pool(axes: int) -> Callable[[Step], Tensor]:
+    def rule(step: Step) -> Tensor:
+        windows = tuple(value_of(step.result).shape[-axes:])
+        return step.picked(_max_pool_constant(*step.args, windows=windows, **step.kwargs) * step.first.bound)
+
+    return rule
 
 
 def _max_pool_constant(
@@ -180,27 +182,40 @@ def _max_pool_constant(
     ceil_mode: bool = False,
     return_indices: bool = False,
     *,
-    windows: Pair,
+    windows: Sides,
 ) -> float:
-    kernel = _pair(kernel_size)
-    steps = kernel if stride is None or stride == [] else _pair(stride)
-    return max_pool_constant(kernel=kernel, stride=steps, dilation=_pair(dilation), windows=windows)
+    kernel = _sides(kernel_size, windows)
+    steps = kernel if stride is None or stride == [] else _sides(stride, windows)
+    return max_pool_constant(kernel=kernel, stride=steps, dilation=_sides(dilation, windows), windows=windows)
 
 
-def _pair(value: Any) -> Pair:
-    return (value, value) if isinstance(value, int) else (value[0], value[-1])
+def _sides(value: Any, windows: Sides) -> Sides:
+    given = (value,) if isinstance(value, int) else tuple(value)
+    return given * len(windows) if len(given) == 1 else given
+
+
+def _adaptive_max_pool(step: Step) -> Tensor:
+    sides, windows = (tuple(value_of(image).shape[-2:]) for image in (step.first.held, step.result))
+    return step.picked(adaptive_pool_constant(sides=sides, windows=windows) * step.first.bound)
+
+
+def _largest(step: Step) -> Tensor:
+    """Each entry is looked at once: |max a - max b| <= |a - b|_2 for each group, and the groups have none in common."""
+    if mixes_samples(step.repeat, tuple(value_of(step.first.held).shape[1:])):
+        raise NoRuleError("across samples")
+    return step.picked(step.first.bound)
 
 
 def _orient(step: Step) -> Tensor:
     """Whole numbers from the sample itself: the same in both networks. Of anything else it has no constant."""
     if bool(step.first.bound.any()):
-        raise _NoRuleError("of anything but the input")
+        raise NoRuleError("of anything but the input")
     return step.first.bound.clone()
 
 
 def _as_deviation(value: Any) -> Deviation:
     if not isinstance(value, Deviation):
-        raise _NoRuleError(f"of a {type(value).__name__} that does not come from the input")
+        raise NoRuleError(f"of a {type(value).__name__} that does not come from the input")
     return value
 
 
@@ -234,35 +249,18 @@ def _flat(value: Any) -> list[Any]:
     return [value]
 
 
-_MOVES = (
-    "flatten",
-    "view",
-    "reshape",
-    "permute",
-    "transpose",
-    "squeeze",
-    "unsqueeze",
-    "contiguous",
-    "clone",
-    "detach",
-    "pad",
-    "chunk",
-    "split",
-    "__getitem__",
-    "dropout",
-    "dropout2d",
-)
-_SUMS = ("add", "add_", "__add__", "__radd__", "__iadd__")
-_OF_MANY = {*_SUMS, "cat"}  # may join several tensors that come from the input
-_ROUNDINGS = {"leaky_relu": 2, "tanh": _ELEMENTARY_ULPS, "sigmoid": _ELEMENTARY_ULPS}
+_OF_MANY = {*SUMS, *JOINS}  # may join several tensors that come from the input
 
 _RULES: dict[str, Callable[[Step], Any]] = {
-    **dict.fromkeys(_MOVES, _move),
-    **dict.fromkeys(_SUMS, _add),
-    **dict.fromkeys(("avg_pool2d", "adaptive_avg_pool2d"), _average(_image_size)),
-    "mean": _average(_summed),
-    **{name: _activation(name, roundings=_ROUNDINGS.get(name, 0)) for name in ACTIVATIONS},
-    "cat": _cat,
-    "max_pool2d": _max_pool,
+    **dict.fromkeys(MOVES, _move),
+    **dict.fromkeys(JOINS, _join),
+    **dict.fromkeys(SUMS, _add),
+    **{name: _average(terms_of) for name, (_, terms_of) in AVERAGES.items()},
+    **dict.fromkeys(POINTWISE, _pointwise),
+    "max_pool1d": _max_pool(1),
+    "max_pool2d": _max_pool(2),
+    "adaptive_max_pool2d": _adaptive_max_pool,
+    "amax": _largest,
+    "amin": _largest,
     "orient": _orient,
 }

@@ -12,10 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from netpact.algebra import operator_norm
+from netpact.layers import ChannelAffine
 from netpact.promises.outward import length_up, round_up_float
 
 _UNIT = 2.0**-53
 _NORM_ROUNDINGS = 10  # of batch norm in whatever order, as in the rounding rules
+_CHANNEL_TERMS = 2
 
 # Layers of the kinds in the table below; torch's own types for their attributes are too wide to be of use.
 Layer = Any
@@ -148,18 +150,51 @@ def _distance_of_norm(first: Layer, second: Layer) -> LayerDistance:
     return LayerDistance(weights=round_up_float(float(scale.max())), shift=round_up_float(max(shifts)))
 
 
+def _subtract_norms(first: Layer, second: Layer) -> Layer:
+    """A batch norm of statistics 0 and 1 whose weight and bias are the differences of scales and shifts."""
+    one, other = _affine(first), _affine(second)
+    difference = type(first)(len(one.scale), eps=0.0).double().eval()
+    with torch.no_grad():
+        difference.weight.copy_(one.scale - other.scale)
+        difference.bias.copy_(one.shift - other.shift)
+    return difference
+
+
 @dataclass(frozen=True)
 class Kind:
-    """difference  a layer with the weights W - W^ and the bias b - b^, where that is a layer of the same kind"""
+    """difference  a layer with the weights W - W^ and the bias b - b^; its numbers are rounded, by less than 2^-48 of
+    those that they are differences of"""
 
     size: Callable[[Layer], LayerSize]
     distance: Callable[[Layer, Layer], LayerDistance]
-    difference: Callable[[Layer, Layer], Layer | None]
+    difference: Callable[[Layer, Layer], Layer]
+
+
+def _size_of_channels(layer: Layer) -> LayerSize:
+    """One scale and one shift for each channel: |W|_op = max |w_c|; one product and the shift are summed."""
+    gain = round_up_float(float(_wide(layer.weight).abs().max()))
+    return LayerSize(
+        gain=gain, roughness=gain, offset=length_up(_wide(layer.bias)), mean=0.0, spill=1.0, terms=_CHANNEL_TERMS
+    )
+
+
+def _distance_of_channels(first: Layer, second: Layer) -> LayerDistance:
+    """max |w_c - w^_c| and |b - b^|; a difference of two float32 numbers is rounded once, far below 1e-9 of itself."""
+    difference = _subtract(first, second)
+    weights = float(_wide(difference.weight).abs().max()) * (1 + 1e-9)
+    return LayerDistance(weights=round_up_float(weights), shift=round_up_float(length_up(_wide(difference.bias))))
 
 
 _WEIGHTS = Kind(_size_of_weights, _distance_of_weights, _subtract)
-_NORM = Kind(_size_of_norm, _distance_of_norm, lambda first, second: None)
+_NORM = Kind(_size_of_norm, _distance_of_norm, _subtract_norms)
+_CHANNELS = Kind(_size_of_channels, _distance_of_channels, _subtract)
 
 KINDS: Mapping[type[nn.Module], Kind] = MappingProxyType(
-    {nn.Linear: _WEIGHTS, nn.Conv2d: _WEIGHTS, nn.BatchNorm1d: _NORM, nn.BatchNorm2d: _NORM}
+    {
+        nn.Linear: _WEIGHTS,
+        nn.Conv2d: _WEIGHTS,
+        nn.BatchNorm1d: _NORM,
+        nn.BatchNorm2d: _NORM,
+        ChannelAffine: _CHANNELS,
+    }
 )

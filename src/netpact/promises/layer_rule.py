@@ -11,11 +11,14 @@ from torch import nn
 from torch.nn import functional
 
 from netpact.errors import PactError
+from netpact.layers import ChannelAffine
 from netpact.network.rounding import Spread, value_of
 from netpact.promises.deviation import Deviation, make_deviation, size_of
 from netpact.promises.layer_bounds import LayerBounds
 from netpact.promises.lipschitz import copying_norm
 from netpact.promises.outward import round_up, round_up_float
+
+_HIDDEN = 2.0**-47  # twice what a layer of differences may have lost, for the two layers
 
 # Axes that a layer's input has, the samples' first: a layer that takes them for something else would mix samples.
 _AXES: dict[type[nn.Module], Callable[[int], bool]] = {
@@ -23,6 +26,7 @@ _AXES: dict[type[nn.Module], Callable[[int], bool]] = {
     nn.Conv2d: lambda axes: axes == 4,
     nn.BatchNorm1d: lambda axes: axes in (2, 3),
     nn.BatchNorm2d: lambda axes: axes == 4,
+    ChannelAffine: lambda axes: axes >= 2,
 }
 
 
@@ -45,20 +49,31 @@ def follow_layer(name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> An
         return make_deviation(result, torch.full_like(x.bound, math.inf), walk)
     size, distance = bounds.size, bounds.distance
     out = value_of(result)
-    channels = out.shape[-1] if isinstance(layer, nn.Linear) else out.shape[1]
     entries = out[0].numel()
-    root = round_up_float(math.sqrt(entries // channels))
+    root = round_up_float(math.sqrt(entries // _count_biases(layer)))
     reach = size_of(h)
     felt = round_up(reach + x.bound) * _padding_norm(layer, h)
     added = distance.weights * reach + distance.shift * root
     if bounds.difference is not None:
-        # The difference's entries are rounded by 2^-53 of themselves, which its own rounding bound knows nothing of.
-        hidden = 2.0**-52 * (size.spill * distance.weights * felt + distance.shift * root)
+        # The difference's entries are rounded, which its own rounding bound knows nothing of. Each layer is at most as
+        # large as the other one plus their distance.
+        rough, offset = size.roughness + size.spill * distance.weights, size.offset + distance.shift
+        hidden = _HIDDEN * (rough * felt + offset * root)
         added = torch.minimum(round_up(added), size_of(bounds.difference(h)) + hidden)
     bound = size.gain * x.bound + added
     noise = walk.other.gamma(size.terms) * (size.roughness * felt + size.offset * root)
     tiny = walk.other.underflow(size.terms) * (math.sqrt(entries) + felt + size.mean * root)
     return make_deviation(result, round_up(bound + noise + tiny), walk)
+
+
+def _count_biases(layer: nn.Module) -> int:
+    """Each of them is added to equally many entries of a sample."""
+    assert isinstance(layer, (nn.Linear, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, ChannelAffine))
+    if isinstance(layer, nn.Linear):
+        return layer.out_features
+    if isinstance(layer, nn.Conv2d):
+        return layer.out_channels
+    return layer.channels if isinstance(layer, ChannelAffine) else layer.num_features
 
 
 def _padding_norm(layer: nn.Module, h: Spread) -> float:

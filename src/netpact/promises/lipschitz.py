@@ -10,43 +10,14 @@ from torch import Tensor
 
 from netpact.promises.outward import round_up_float
 
-Pair = tuple[int, int]
+Sides = tuple[int, ...]
 
 _POWER_STEPS = 12
 _FLOOR = 1e-3  # keeps the vector of the power method above 0 where no window looks
 _FIRST_ONLY = torch.tensor([1.0, 0.0], dtype=torch.float64)
 
 
-def _slope_one(x: object, inplace: bool = False) -> float:
-    return 1.0
-
-
-def _hardtanh(x: object, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> float:
-    return 1.0
-
-
-def _leaky_relu(x: object, negative_slope: float = 0.01, inplace: bool = False) -> float:
-    return max(1.0, abs(negative_slope))
-
-
-def _sigmoid(x: object) -> float:
-    return 0.25
-
-
-# The largest slope of each function that is applied to every entry; the arguments are those of the call.
-# The slope of sigmoid is s (1 - s) <= 1/4, that of tanh is 1 - tanh^2 <= 1.
-ACTIVATIONS: dict[str, Callable[..., float]] = {
-    "relu": _slope_one,
-    "relu_": _slope_one,
-    "relu6": _slope_one,
-    "hardtanh": _hardtanh,
-    "leaky_relu": _leaky_relu,
-    "tanh": _slope_one,
-    "sigmoid": _sigmoid,
-}
-
-
-def max_pool_constant(*, kernel: Pair, stride: Pair, dilation: Pair, windows: Pair) -> float:
+def max_pool_constant(*, kernel: Sides, stride: Sides, dilation: Sides, windows: Sides) -> float:
     """The Lipschitz constant of max pooling: the root of how many windows an entry can be in.
 
         |max a - max b| <= max |a - b| <= (sum over the window |a - b|^2)^(1/2)
@@ -60,8 +31,26 @@ def max_pool_constant(*, kernel: Pair, stride: Pair, dilation: Pair, windows: Pa
     return round_up_float(math.sqrt(shares))
 
 
+def adaptive_pool_constant(*, sides: Sides, windows: Sides) -> float:
+    """The same for adaptive max pooling: window w of m along an axis of n entries is
+
+    floor(w n / m) <= place < ceil((w + 1) n / m)
+    """
+    shares = 1
+    for n, m in zip(sides, windows, strict=True):
+        shares *= max(sum(w * n // m <= place < -(-(w + 1) * n // m) for w in range(m)) for place in range(n))
+    return round_up_float(math.sqrt(shares))
+
+
+def mixes_samples(pick: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> bool:
+    """Does taking the largest or smallest of some entries look beyond one sample? A sample of 0 and one of 1 tell."""
+    own = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    rows = pick(own.reshape(2, *(1,) * len(shape)).expand(2, *shape))
+    return rows.dim() < 1 or len(rows) != 2 or not bool((rows == own.reshape(2, *(1,) * (rows.dim() - 1))).all())
+
+
 def averaging_norm(average: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> float | None:
-    """The norm of a map of weighted means, from above; None if it mixes samples.
+    """The norm of a map of weighted means or sums, from above; None if it mixes samples.
 
         |A|_2^2 <= max_i (A^T A p)_i / p_i   for every p > 0, where all weights of A have one sign
 
@@ -80,7 +69,7 @@ def averaging_norm(average: Callable[[Tensor], Tensor], shape: tuple[int, ...]) 
             return None
         ratio = float((back[:1] / p).max())
         p = back[:1] / back.max() + _FLOOR
-    # A mean of n entries, there and back, has a relative error of at most 2 n u.
+    # A mean or sum of n entries, there and back, has a relative error of at most 2 n u.
     return round_up_float(math.sqrt(ratio * (1 + 4 * math.prod(shape) * 2.0**-52)))
 
 

@@ -14,6 +14,7 @@ from netpact.format import Compressed, Pact
 from netpact.format.loading import load_module
 from netpact.models import OwnModule
 from netpact.network import Network, trace
+from netpact.network.batching import samples_at_once
 from netpact.progress import Progress
 from netpact.promises.deviation import Walked, Walker
 from netpact.promises.layer_bounds import compare
@@ -56,7 +57,7 @@ def promised_error(
     walker = Walker(network.module, layers, arithmetic=_arithmetic(network.module), other_arithmetic=_arithmetic(other))
     plain = copy.deepcopy(other).double().eval()
     promised, measured, seen = [], [], 0
-    for inputs, _ in source.train.batches(_BATCH):
+    for inputs, _ in source.train.batches(min(_BATCH, samples_at_once(plain, source.input_shape))):
         walked = walker(inputs)
         with torch.no_grad():
             found = torch.linalg.vector_norm(plain(torch.from_numpy(inputs).double()) - walked.values, dim=1)

@@ -11,9 +11,8 @@ from netpact.reports.layout import LogAxis, span_axis
 from netpact.reports.legend import draw_legend
 from netpact.reports.marks import draw_marks, draw_pole
 from netpact.reports.rows import Row, check_rows, find_best
-from netpact.reports.style import FIGURE_STYLE
-from netpact.reports.svg import draw_line, draw_rect, draw_words
-from netpact.reports.text import escape, percent, percent_up, shorten, size, text_width
+from netpact.reports.svg import draw_line, draw_rect, draw_words, frame_svg
+from netpact.reports.text import percent, percent_up, shorten, size, text_width
 
 _FONT = 12.0
 _LANE = 17.0
@@ -63,7 +62,15 @@ def scatter_svg(rows: Sequence[Row], *, width: int = 760) -> str:
     for row, flag in zip(rows, flags, strict=True):
         parts.append(draw_marks(row, x=flag.pole, height_of=frame.height_of))
     legend, height = draw_legend(rows, left=_LEFT, right=width - _RIGHT, top=frame.bottom + 62, font_size=_FONT)
-    return _wrap([*parts, legend], rows, width=width, height=height)
+    # The id carries the width because a page shows the figure in two widths.
+    return frame_svg(
+        [*parts, legend],
+        id_=str(width),
+        title="Error against size of each network",
+        description=" ".join(_describe(row) for row in rows),
+        width=width,
+        height=height,
+    )
 
 
 def _label(row: Row, *, best: bool, room: float) -> str:
@@ -101,23 +108,6 @@ def _draw_axis(frame: _Frame) -> str:
     middle = (frame.axis.left + frame.axis.right) / 2
     parts.append(draw_words("size (logarithmic)", "axis", x=middle, y=frame.bottom + 39, anchor="middle"))
     return "\n".join(parts)
-
-
-def _wrap(parts: Sequence[str], rows: Sequence[Row], *, width: int, height: float) -> str:
-    # The ids carry the width because a page shows the figure in two widths.
-    title, desc = f"pact-title-{width}", f"pact-desc-{width}"
-    box = f'viewBox="0 0 {width} {height:.0f}" width="{width}" height="{height:.0f}"'
-    return "\n".join(
-        [
-            '<svg xmlns="http://www.w3.org/2000/svg" class="pact-figure" role="img" '
-            f'{box} aria-labelledby="{title} {desc}">',
-            f'<title id="{title}">Error against size of each network</title>',
-            f'<desc id="{desc}">{escape(" ".join(_describe(row) for row in rows))}</desc>',
-            f"<style>{FIGURE_STYLE}</style>",
-            *parts,
-            "</svg>",
-        ]
-    )
 
 
 def _describe(row: Row) -> str:

@@ -28,12 +28,17 @@ def render_page(rows: Sequence[Row], *, sentence: str, provenance: Provenance, t
             _footer(provenance),
         ]
     )
+    return frame_page(body, title=title, version=provenance.version)
+
+
+def frame_page(body: str, *, title: str, version: str) -> str:
+    """The page around its content."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="netpact {escape(provenance.version)}">
+<meta name="generator" content="netpact {escape(version)}">
 <title>{escape(title)}</title>
 <style>{PAGE_STYLE}</style>
 </head>
@@ -141,5 +146,10 @@ def _footer(provenance: Provenance) -> str:
         ("seed", str(provenance.seed)),
         ("command", f"<code>{escape(provenance.command)}</code>"),
     )
+    return frame_facts(facts)
+
+
+def frame_facts(facts: Sequence[tuple[str, str]]) -> str:
+    """The foot of a page: what it was made from. Values are HTML already."""
     items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     return f"<footer><dl>{items}</dl></footer>"

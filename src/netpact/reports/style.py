@@ -22,6 +22,10 @@ FIGURE_STYLE = """
 .pact-figure .test { fill: var(--ground); stroke: var(--test); stroke-width: 2; }
 .pact-figure .test.original { stroke: var(--muted); }
 .pact-figure .train { stroke: currentColor; stroke-width: 2; }
+.pact-figure .spread { fill: var(--bound); opacity: .75; }
+.pact-figure .spread.other { fill: none; stroke: var(--test); stroke-width: 1.5; opacity: 1; }
+.pact-figure .worst { stroke: var(--bound); stroke-width: 2; }
+.pact-figure .worst.other { stroke: var(--test); stroke-dasharray: 3 2; }
 """
 
 PAGE_STYLE = """

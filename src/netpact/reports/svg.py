@@ -1,8 +1,27 @@
-"""Lines and words as SVG elements; the look is in the style sheet, by class."""
+"""Lines and words as SVG elements, and the drawing around them; the look is in the style sheet, by class."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from netpact.reports.style import FIGURE_STYLE
 from netpact.reports.text import escape
+
+
+def frame_svg(parts: Sequence[str], *, id_: str, title: str, description: str, width: int, height: float) -> str:
+    """The whole drawing. A page may show several: `id_` tells their titles apart."""
+    box = f'viewBox="0 0 {width} {height:.0f}" width="{width}" height="{height:.0f}"'
+    return "\n".join(
+        [
+            '<svg xmlns="http://www.w3.org/2000/svg" class="pact-figure" role="img" '
+            f'{box} aria-labelledby="pact-title-{id_} pact-desc-{id_}">',
+            f'<title id="pact-title-{id_}">{escape(title)}</title>',
+            f'<desc id="pact-desc-{id_}">{escape(description)}</desc>',
+            f"<style>{FIGURE_STYLE}</style>",
+            *parts,
+            "</svg>",
+        ]
+    )
 
 
 def draw_line(kind: str, *, x1: float, y1: float, x2: float, y2: float) -> str:

@@ -46,12 +46,15 @@ def train(
     progress: Callable[[Epoch], None] | None = None,
     checkpoint: str | Path | None = None,
     test: Samples | None = None,
+    on_epoch: Callable[[int, nn.Module], object] | None = None,
 ) -> Trained:
     """Train a copy of the module; the given one and all global random state stay as they are.
 
     checkpoint  a file written after each epoch; where it exists already, the run goes on from there
     test        samples whose error is reported after each epoch; they decide nothing
     progress    called after each epoch, when its checkpoint is on the disk
+    on_epoch    called with the epoch's number and the network after it, to look and not to touch: a netpact.Monitor,
+                for example. It comes before the checkpoint, so that a run that is killed in it sees this epoch again
     """
     data = gather(samples)
     held = None if test is None else gather(test)
@@ -78,6 +81,8 @@ def train(
         except PactError as error:
             # Data and network have been checked by now: what is left is finite weights with infinite outputs.
             raise _diverged(number, options) from error
+        if on_epoch is not None:
+            on_epoch(number, trainee)
         if path is not None:
             save_checkpoint(path, identity, trainee, optimizer, history)
         if progress is not None:

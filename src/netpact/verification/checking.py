@@ -64,7 +64,7 @@ def verify(
     if errors > certificate.errors:
         reasons.append(f"{errors:,} errors counted, the certificate says {certificate.errors:,}")
     own_bound = _recompute(certificate, reasons)
-    reasons += check_hold_out(certificate, base, source, ground)
+    reasons += check_hold_out(certificate, base, source, ground, max_parameters=max_parameters)
     # Of a helper that came out otherwise the test errors were never stated.
     same = base is None or not base.retrained or given == SAME_HELPER
     test_error = _check_test(module, source, certificate, reasons if same else [])

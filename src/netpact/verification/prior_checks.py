@@ -51,7 +51,9 @@ def _compare_helper(certificate: Certificate, stated: Helper, base: Base, ground
     return reasons, (SAME_HELPER if same else OTHER_HELPER) if base.retrained else STATED_HELPER
 
 
-def check_hold_out(certificate: Certificate, base: Base | None, data: Data, ground: Ground) -> list[str]:
+def check_hold_out(
+    certificate: Certificate, base: Base | None, data: Data, ground: Ground, *, max_parameters: int
+) -> list[str]:
     """Count and compute the hold-out bound again, where there is one; reasons to refuse."""
     stated = certificate.helper
     if stated is None or base is None:
@@ -61,7 +63,8 @@ def check_hold_out(certificate: Certificate, base: Base | None, data: Data, grou
     if seen != stated.samples:
         reasons.append(f"the helper has seen {seen:,} samples, the certificate says {stated.samples:,}")
     try:
-        module = helper_module(base, Recipe.from_json(read_object(stated.recipe)), data)
+        recipe = Recipe.from_json(read_object(stated.recipe))
+        module = helper_module(base, recipe, data, max_parameters=max_parameters)
     except PactError as error:
         return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"]
     errors, samples = count_anew(module, ground.samples, certificate.arithmetic)

@@ -18,7 +18,7 @@ def count_anew(
     """Count anew, the other way round: find the class that surely wins, if there is one, and compare with the label."""
     run = ToleranceRun(module, arithmetic)
     wrong = seen = 0
-    for inputs, labels in samples.batches(_BATCH):
+    for inputs, labels in samples.batches(run.batch(samples.input_shape, most=_BATCH)):
         logits = run(inputs)
         refuse_bad_logits(logits, labels, first=seen)
         values, spread = logits.values.numpy(), logits.spread.numpy()

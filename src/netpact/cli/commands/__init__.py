@@ -1,12 +1,27 @@
 """One function per command; the imports inside them keep `netpact --help` quick."""
 
+from netpact.cli.commands.bounds import bounds
 from netpact.cli.commands.certify import certify
 from netpact.cli.commands.compress import compress
 from netpact.cli.commands.data import data
 from netpact.cli.commands.demo import demo
+from netpact.cli.commands.experiment import experiment
 from netpact.cli.commands.info import info
+from netpact.cli.commands.measure import measure
 from netpact.cli.commands.search import search
 from netpact.cli.commands.train import train
 from netpact.cli.commands.verify import verify
 
-__all__ = ["certify", "compress", "data", "demo", "info", "search", "train", "verify"]
+__all__ = [
+    "bounds",
+    "certify",
+    "compress",
+    "data",
+    "demo",
+    "experiment",
+    "info",
+    "measure",
+    "search",
+    "train",
+    "verify",
+]

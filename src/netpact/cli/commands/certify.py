@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.options import DataName, Json, OwnModel, PactFile, Threads, set_threads
+from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
 
 
@@ -21,6 +21,7 @@ def certify(
     base_data: BaseData = "",
     original: OriginalWeights = None,
     unlabelled: UnlabelledFile = None,
+    max_parameters: MaxParameters = None,
     threads: Threads = 0,
     json: Json = False,
 ) -> None:
@@ -39,7 +40,16 @@ def certify(
     from netpact.cli.originals import open_case, state_original
 
     set_threads(threads)
-    case = open_case(file, data, model=model, base=base, base_data=base_data, original=original, unlabelled=unlabelled)
+    case = open_case(
+        file,
+        data,
+        model=model,
+        base=base,
+        base_data=base_data,
+        original=original,
+        unlabelled=unlabelled,
+        max_parameters=max_parameters,
+    )
     with progress_bar("counting errors") as bar:
         certified = state(
             case.pact,
@@ -49,6 +59,7 @@ def certify(
             model=case.model,
             base=case.base,
             base_data=case.base_data,
+            max_parameters=case.max_parameters,
             progress=bar,
         )
     if case.original is not None:

@@ -28,6 +28,9 @@ def compress(
     weights: Annotated[
         Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")
     ] = None,
+    fold: Annotated[
+        bool, typer.Option("--fold", help="Fold batch norm into the layers before it first: fewer numbers to tell.")
+    ] = False,
     base: BaseFile = None,
     base_data: BaseData = "",
     arithmetic: Annotated[
@@ -45,6 +48,8 @@ def compress(
     With --base the file tells only what differs from that network; whoever opens the file needs the base as well.
     A base is trained on other data (copies of samples in --base-data are refused) or a helper (train --helper-percent).
 
+    A file of your own module with --fold is opened with a function that returns netpact.fold_batch_norm(module, data).
+
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """
     from netpact.cli.models import trained_model
@@ -53,7 +58,7 @@ def compress(
     from netpact.format import seal
     from netpact.methods import compress as run_method
     from netpact.methods import make_method, parse_settings
-    from netpact.network import trace
+    from netpact.network import fold_batch_norm, trace
     from netpact.priors import find_ground
 
     set_threads(threads)
@@ -61,7 +66,8 @@ def compress(
     name = method or ("quantize" if ground is None else "quantize-difference")
     chosen = make_method(name, parse_settings(settings or []), base=ground)
     source = load_data(data)
-    network = trace(trained_model(model, source, weights=weights), source)
+    module = trained_model(model, source, weights=weights)
+    network = trace(fold_batch_norm(module, source) if fold else module, source)
     with progress_bar(f"compressing {network.name}") as bar:
         compressed = run_method(network, chosen, samples=source.train, arithmetic=arithmetic, progress=bar)
     pact = seal(compressed)

@@ -1,108 +1,65 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from rich.table import Table
+import typer
 
-from netpact.cli.console import people, print_json
-from netpact.cli.models import own_model
-from netpact.cli.options import Json, OwnModel, PactFile
+from netpact.cli.options import DataName, Json, MaxParameters, OwnModel
 from netpact.cli.originals import BaseFile
 from netpact.errors import PactError
 
-if TYPE_CHECKING:
-    from netpact.datasets import Split
-    from netpact.format import Compressed, Pact
 
+def info(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE.pact|MODEL",
+            show_default=False,
+            help="A .pact file; or a network by name, as vgg16, wrn-28-10 or mlp:64-32, or package.module:function.",
+        ),
+    ],
+    data: DataName = "",
+    weights: Annotated[
+        Path | None, typer.Option(help="Of a MODEL: its trained weights, or else the initial ones.", show_default=False)
+    ] = None,
+    input_shape: Annotated[
+        str, typer.Option("--input", metavar="3x32x32", help="Of a MODEL, in place of --data: the shape of one sample.")
+    ] = "",
+    classes: Annotated[int | None, typer.Option(help="Beside --input; 10 where not said.", show_default=False)] = None,
+    model: OwnModel = "",
+    base: BaseFile = None,
+    max_parameters: MaxParameters = None,
+    json: Json = False,
+) -> None:
+    """What is in a .pact file, or what a network consists of.
 
-def info(file: PactFile, model: OwnModel = "", base: BaseFile = None, json: Json = False) -> None:
-    """What is in a .pact file: the network, what each field of the message costs, and what is certified.
+    Of a file: the network, what each field of the message costs, and what is certified. Needs no data and checks
+    nothing about the certificate: that is what verify does. With --base it says whether this is the base network, or
+    the helper, that the file is told relative to.
 
-    Needs no data and checks nothing about the certificate: that is what verify does. With --base it says whether this
-    is the base network, or the helper, that the file is told relative to.
+    Of a network: its layers with parameters, operations for one sample and proven bounds on the spectral norms, and
+    whether netpact supports it: everything that is in the way, if anything is.
 
     Example: netpact info mlp.pact
+
+    Example: netpact info resnet-20 --input 3x32x32
     """
-    from netpact.format import DECODER_VERSION, Pact, measure_message
-
-    pact = Pact.read(file)
-    make = own_model(model)
-    compressed = pact.decode(None if make is None else make())
-    ledger = measure_message(compressed)
-    stated = None if pact.certificate is None else pact.certificate.to_json()
-    architecture = compressed.architecture
-    relative = _describe_relative(pact, compressed, base)
-    if json:
-        print_json(
-            {
-                "file": str(file),
-                "architecture": str(architecture),
-                "input_shape": list(architecture.input_shape),
-                "classes": architecture.classes,
-                "arithmetic": compressed.arithmetic,
-                "decoder_version": DECODER_VERSION,
-                "message_bytes": len(pact.message),
-                "code_bits": pact.code_bits,
-                "message_sha256": pact.message_sha256,
-                "relative": relative,
-                "ledger": [{"field": field, "bits": bits} for field, bits in ledger],
-                "certificate": stated,
-                "original": None if pact.original is None else pact.original.to_json(),
-            }
+    if target.endswith(".pact") or Path(target).is_file():
+        _refuse_others(
+            {"--data": data, "--weights": weights, "--input": input_shape, "--classes": classes}, of="a MODEL"
         )
-        return
-    people.print(
-        f"{file}: {architecture}, inputs {architecture.input_shape}, {architecture.classes} classes, run in "
-        f"{compressed.arithmetic}\n{len(pact.message):,} bytes, {pact.code_bits:,} bits with their number announced",
-        soft_wrap=True,
-    )
-    if relative is not None:
-        people.print(_relative_words(relative, compressed.split), soft_wrap=True)
-    listing = Table("field", "bits", title="What the message holds", title_justify="left")
-    listing.columns[1].justify = "right"
-    for field, bits in ledger:
-        listing.add_row(field, f"{bits:,.1f}")
-    people.print(listing)
-    if pact.certificate is None:
-        people.print("no certificate")
-        return
-    people.print(f"stated, not checked here: {pact.certificate.sentence()}", soft_wrap=True)
-    if pact.original is not None:
-        people.print(f"stated, not checked here: {pact.original.sentence()}", soft_wrap=True)
+        from netpact.cli.file_description import describe_file
+
+        describe_file(Path(target), model=model, base=base, max_parameters=max_parameters, json=json)
+    else:
+        _refuse_others({"--model": model, "--base": base, "--max-parameters": max_parameters}, of="a .pact file")
+        from netpact.cli.model_description import describe_model
+
+        describe_model(target, data=data, input_shape=input_shape, classes=classes, weights=weights, json=json)
 
 
-def _describe_relative(pact: Pact, compressed: Compressed, path: Path | None) -> dict[str, object] | None:
-    """What the file says about its base, and whether the one given is that; None for a file without a base."""
-    from netpact.format import is_relative, open_base
-
-    base = None if path is None else open_base(path)
-    if not is_relative(compressed):
-        if base is not None:
-            raise PactError("this file is not told relative to a base network", where="--base", hint="leave it out")
-        return None
-    changed = sum(int((tensor.symbols != 0).sum()) for tensor in compressed.tensors.values())
-    stated = pact.certificate
-    sha256 = None if stated is None else stated.base_sha256 if stated.helper is None else stated.helper.sha256
-    if base is not None:
-        pact.to_module(base=base)  # names and shapes must fit
-        if sha256 is not None and base.sha256 != sha256:
-            raise PactError(
-                f"another network: its sha256 is {base.sha256}, the certificate names {sha256}",
-                where=f"base {base.name}",
-            )
-    split = compressed.split
-    return {
-        "split": None if split is None else {"percent": split.percent, "counter": split.counter},
-        "changed_weights": changed,
-        "stated_sha256": sha256,
-        "base_sha256": None if base is None else base.sha256,
-    }
-
-
-def _relative_words(relative: dict[str, object], split: Split | None) -> str:
-    kind = "a base network from other data" if split is None else f"a helper network that has seen {split}"
-    stated = relative["stated_sha256"]
-    named = "no certificate names it yet" if stated is None else f"sha256 {stated}"
-    fits = "" if relative["base_sha256"] is None else "; the one given fits"
-    return f"told relative to {kind}; {relative['changed_weights']:,} weights differ from it; {named}{fits}"
+def _refuse_others(options: dict[str, object], *, of: str) -> None:
+    for name, value in options.items():
+        if value not in ("", None):
+            raise PactError(f"describes {of}, which was not given", where=name, hint="leave it out")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.options import DataName, Json, OwnModel, PactFile, Threads, set_threads
+from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
 
 
@@ -20,6 +20,7 @@ def verify(
     ] = False,
     original: OriginalWeights = None,
     unlabelled: UnlabelledFile = None,
+    max_parameters: MaxParameters = None,
     threads: Threads = 0,
     json: Json = False,
 ) -> int:
@@ -42,15 +43,32 @@ def verify(
     set_threads(threads)
     if retrain and base is not None:
         raise PactError("with --retrain the helper is trained again, and no base is read", where="--base")
-    case = open_case(file, data, model=model, base=base, base_data=base_data, original=original, unlabelled=unlabelled)
+    case = open_case(
+        file,
+        data,
+        model=model,
+        base=base,
+        base_data=base_data,
+        original=original,
+        unlabelled=unlabelled,
+        max_parameters=max_parameters,
+    )
     pact = case.pact
     if retrain:
         from netpact.priors import retrain_helper
 
         with progress_bar("training the helper again") as bar:
-            case = replace(case, base=retrain_helper(pact, case.data, progress=bar))
+            case = replace(case, base=retrain_helper(pact, case.data, progress=bar, max_parameters=case.max_parameters))
     with progress_bar("verifying") as bar:
-        verdict = check(pact, case.data, model=case.model, base=case.base, base_data=case.base_data, progress=bar)
+        verdict = check(
+            pact,
+            case.data,
+            model=case.model,
+            base=case.base,
+            base_data=case.base_data,
+            max_parameters=case.max_parameters,
+            progress=bar,
+        )
     people.print(str(verdict), style="green" if verdict.agreed else "red", soft_wrap=True, markup=False)
     record, agreed = verdict.to_json(), verdict.agreed
     if case.original is not None:

@@ -1,0 +1,105 @@
+"""The record of all estimates of one network, and the effective parameters of its layers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from netpact.bounds.estimate import Estimate, finite
+from netpact.bounds.facts import LayerStability
+from netpact.bounds.logs import power_text
+from netpact.errors import one_of
+
+_BEYOND = 1e12  # a percentage that nobody reads digit by digit any more
+
+
+@dataclass(frozen=True)
+class LayerBudget:
+    """One line of Table 1 of Arora et al. 2018: the effective number of parameters beside that of the weights."""
+
+    name: str
+    log10_effective: float
+    weights: int
+
+    @property
+    def effective(self) -> float:
+        return 10.0**self.log10_effective if self.log10_effective < 300 else math.inf
+
+    @property
+    def percent(self) -> float:
+        return 100.0 * self.effective / self.weights
+
+    def __str__(self) -> str:
+        if not self.percent < _BEYOND:
+            return f"{self.name}: {power_text(self.log10_effective)} of {self.weights:,}"
+        return f"{self.name}: {self.effective:,.1f} of {self.weights:,} ({self.percent:.4g} %)"
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "effective": finite(self.effective),
+            "log10": finite(self.log10_effective),
+            "weights": self.weights,
+            "percent": finite(self.percent),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimates:
+    """All estimates of one network, the smallest capacity first. Each stands by itself; none is proven.
+
+    gammas  the margins that were tried: one, or those of a declared grid
+    losses  L_gamma of each, on the training samples
+    layers  effective parameters (Table 1), where the measurements were made
+    skipped name of each bound that says nothing about this network, and why
+    """
+
+    rows: tuple[Estimate, ...]
+    gammas: tuple[float, ...]
+    losses: tuple[float, ...]
+    network: str
+    data_name: str
+    samples: int
+    layers: tuple[LayerBudget, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return "estimate"
+
+    def __getitem__(self, name: str) -> Estimate:
+        found = {row.name: row for row in self.rows}
+        if name not in found:
+            raise one_of(name, found, option="estimate")
+        return found[name]
+
+    def __str__(self) -> str:
+        margins = ", ".join(
+            f"L_gamma = {loss:.2%} at gamma = {gamma:.4g}" for gamma, loss in zip(self.gammas, self.losses, strict=True)
+        )
+        width = max(len(row.name) for row in self.rows)
+        lines = [f"estimates for {self.network} on {self.samples:,} samples of {self.data_name}; {margins}"]
+        lines += [
+            f"  {row.name:<{width}}  capacity {power_text(row.log10):<9}  {row.theorem}"
+            + (f"  ({len(row.failing)} premises fail)" if row.failing else "")
+            for row in self.rows
+        ]
+        lines += [f"  {layer}" for layer in self.layers]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "kind": self.kind,
+            "network": self.network,
+            "data": self.data_name,
+            "samples": self.samples,
+            "gammas": list(self.gammas),
+            "margin_losses": list(self.losses),
+            "estimates": [row.to_json() for row in self.rows],
+            "layers": [layer.to_json() for layer in self.layers],
+            "skipped": [{"name": name, "reason": reason} for name, reason in self.skipped],
+        }
+
+
+def budget(layer: LayerStability) -> LayerBudget:
+    return LayerBudget(layer.name, layer.log_effective / math.log(10.0), layer.weights)

@@ -1,0 +1,83 @@
+"""From measurements to the few numbers per layer that the bounds read."""
+
+from __future__ import annotations
+
+import math
+from itertools import zip_longest
+
+from netpact.bounds.facts import LayerStability, Stability
+from netpact.bounds.options import CUSHIONS, EstimateOptions
+from netpact.errors import PactError
+from netpact.measurements import LayerMeasures, Measures, Quantity
+from netpact.measurements.structure import Structure
+from netpact.measurements.weights import frobenius
+
+_PER_LAYER = 4  # cushion, interlayer cushion, contraction, spread of the Jacobian
+_SAME = 1e-9  # two sums of the same squares differ by far less
+
+
+def read_stability(measures: Measures, structure: Structure, options: EstimateOptions) -> Stability:
+    """The worst values over the samples, or over all but a share zeta of them.
+
+    Each quantity leaves out samples of its own, so that each may leave out zeta divided by the number of quantities:
+    together they leave out at most zeta (Corollaries A.1 and C.1).
+    """
+    _check_same_network(measures, structure)
+    share = options.zeta / (_PER_LAYER * len(measures.layers))
+    kind = options.cushions
+    covers = {layer.index: layer.cover for layer in structure.layers}
+    layers = tuple(_read_layer(layer, cover=covers[layer.index], kind=kind, share=share) for layer in measures.layers)
+    smoothness = measures.interlayer_smoothness
+    return Stability(
+        layers=layers,
+        contraction=max(layer.contraction for layer in layers),
+        smoothness=None if smoothness is None else smoothness.value,
+        biased=measures.has_biases and kind != "with-bias",
+        jacobian_samples=measures.provenance.jacobian_samples,
+    )
+
+
+def _check_same_network(measures: Measures, structure: Structure) -> None:
+    """The same layers, and weights of the same size: measurements of other weights would say nothing here."""
+    for found, layer in zip_longest(measures.layers, structure.layers):
+        fits = found is not None and layer is not None and (found.index, found.name) == (layer.index, layer.name)
+        if fits and found.frobenius is not None:
+            fits = math.isclose(found.frobenius.value, frobenius(layer), rel_tol=_SAME)
+        if not fits:
+            raise PactError(
+                "the measurements are of another network",
+                where=f"measures, {layer.name if layer is not None else found.name}",
+                hint="measure this network, with these weights",
+            )
+
+
+def _read_layer(layer: LayerMeasures, *, cover: int, kind: str, share: float) -> LayerStability:
+    cushion, interlayer = CUSHIONS[kind](layer)
+    named = {
+        "layer cushion": cushion,
+        "interlayer cushion": interlayer,
+        "activation contraction": layer.activation_contraction,
+        "well-distributed Jacobian": layer.well_distributed,
+    }
+    mu, ahead, contraction, spread = (_worst(name, layer.name, found, share) for name, found in named.items())
+    return LayerStability(
+        name=layer.name,
+        kind=layer.kind,
+        weights=math.prod(layer.shape),
+        units=layer.units,
+        cushion=mu,
+        interlayer=ahead,
+        contraction=contraction,
+        well_distributed=spread,
+        overlap=cover,
+    )
+
+
+def _worst(name: str, layer: str, found: Quantity | None, share: float) -> float:
+    if found is None:
+        raise PactError(
+            f"the {name} was not measured",
+            where=layer,
+            hint="measure it, or leave the measurements out and they are made here",
+        )
+    return found.zeta_value(share)

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
+from netpact.errors import PactError
+
+if TYPE_CHECKING:
+    from netpact.bounds import Estimates, Gamma
+    from netpact.datasets import Data
+    from netpact.measurements import Measures
+    from netpact.network import Network
+    from netpact.reports.bound_rows import BoundRow
+
+
+def bounds(
+    model: ModelName,
+    data: DataName,
+    weights: Annotated[
+        Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Samples that Jacobians are measured on.")] = 200,
+    gamma: Annotated[float | None, typer.Option(help="The margin.")] = None,
+    gamma_quantile: Annotated[
+        float | None,
+        typer.Option(help="A quantile of the training margins (with neither: 0.1, among the samples that are right)."),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this bound; may be given several times.")
+    ] = None,
+    convolutions: Annotated[
+        str, typer.Option(help="unrolled: their true matrices and operator norms; reshaped: filters as one matrix.")
+    ] = "unrolled",
+    cushions: Annotated[
+        str, typer.Option(help="with-bias: of outputs with their biases, as the proofs need; plain: as printed.")
+    ] = "with-bias",
+    zeta: Annotated[float, typer.Option(help="Share of the samples that the measurements may leave out.")] = 0.0,
+    pact: Annotated[Path | None, typer.Option(help="A certified file: its certificate beside the estimates.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Write a page with the bars as a figure.")] = None,
+    threads: Threads = 0,
+    json: Json = False,
+) -> None:
+    """What the bounds of the literature come to for a trained network: estimates, none of them proven.
+
+    The norm-based ones come from the weights alone; those of Arora et al. 2018 are measured first, which takes longer.
+    Beside them, with --pact, stands what is proven for a compressed network: a certificate, as the file states it.
+
+    Example: netpact bounds mlp --weights mlp.safetensors --data digits --pact mlp.pact
+    """
+    from netpact.bounds import EstimateOptions, check_names, estimate_bounds
+    from netpact.cli.models import trained_model
+    from netpact.datasets import load_data
+    from netpact.network import trace
+    from netpact.reports.bound_rows import bound_table, row_of_estimate
+
+    set_threads(threads)
+    options = EstimateOptions(
+        gamma=_read_gamma(gamma, gamma_quantile), convolutions=convolutions, cushions=cushions, zeta=zeta
+    )
+    check_names(only or [])
+    source = load_data(data)
+    certified = _open_certificate(pact, source)
+    network = trace(trained_model(model, source, weights=weights), source)
+    measures = _measure(network, source, only or [], samples)
+    with progress_bar("margins") as bar:
+        found = estimate_bounds(network, source, options, only=only or [], measures=measures, progress=bar)
+    rows = [row_of_estimate(row) for row in found.rows] + certified
+    if page is not None:
+        _write_page(page, rows, found, source)
+    people.print(bound_table(rows, title=f"{found.network} on {source.train.count:,} samples of {source.name}"))
+    _tell(found)
+    if json:
+        stated = [{**row.to_json(), "file": str(pact)} for row in certified]
+        print_json(sorted([*(row.to_json() for row in found.rows), *stated], key=_capacity))
+
+
+def _capacity(record: dict[str, object]) -> float:
+    value = record["log10"]
+    return value if isinstance(value, float) else float("inf")
+
+
+def _read_gamma(value: float | None, quantile: float | None) -> Gamma:
+    from netpact.bounds import EstimateOptions, Gamma
+
+    if value is not None and quantile is not None:
+        raise PactError("give --gamma or --gamma-quantile, not both", where="--gamma")
+    if value is None and quantile is None:
+        return EstimateOptions().gamma
+    return Gamma(value=value, quantile=quantile)
+
+
+def _open_certificate(path: Path | None, data: Data) -> list[BoundRow]:
+    """The certificate that a file states, not checked here; one about other data is refused."""
+    from netpact.format import Pact
+    from netpact.reports.bound_rows import row_of_certificate
+
+    if path is None:
+        return []
+    certificate = Pact.read(path).certificate
+    if certificate is None:
+        raise PactError(
+            "the file has no certificate", where=str(path), hint=f"netpact certify {path} --data {data.name}"
+        )
+    if certificate.data_fingerprint != data.train.fingerprint():
+        raise PactError(
+            f"its certificate is about other data ({certificate.data_name})",
+            where=str(path),
+            hint="compare bounds on the same training samples",
+        )
+    return [row_of_certificate(certificate, name=path.stem)]
+
+
+def _measure(network: Network, data: Data, only: list[str], samples: int) -> Measures | None:
+    from netpact.bounds import RULES, check_names
+    from netpact.measurements import MeasureOptions, measure
+
+    if not any(RULES[name].measured for name in check_names(only)):
+        return None
+    with progress_bar("measuring") as bar:
+        return measure(
+            network,
+            data,
+            MeasureOptions(samples=samples),
+            announce=lambda cost: people.print(str(cost), soft_wrap=True),
+            progress=bar,
+        )
+
+
+def _write_page(path: Path, rows: list[BoundRow], found: Estimates, data: Data) -> None:
+    from netpact.files import write_atomically
+    from netpact.reports.bound_page import render_bounds
+    from netpact.version import __version__
+
+    facts = (
+        ("netpact", __version__),
+        ("network", found.network),
+        ("data", f"{data.name}, {found.samples:,} samples"),
+        ("data fingerprint", data.train.fingerprint()),
+        *((f"L_gamma at gamma = {g:.4g}", f"{loss:.4%}") for g, loss in zip(found.gammas, found.losses, strict=True)),
+    )
+    title = f"Bounds for {found.network} on {data.name}"
+    text = render_bounds(rows, title=title, samples=found.samples, facts=facts, version=__version__)
+    people.print(f"{write_atomically(path, text.encode())} is written", soft_wrap=True)
+
+
+def _tell(found: Estimates) -> None:
+    """What the table has no room for: the margin, effective parameters, premises that fail, what does not apply."""
+    for gamma, loss in zip(found.gammas, found.losses, strict=True):
+        people.print(f"gamma = {gamma:.4g}: L_gamma = {loss:.2%}; capacity C as in L_gamma + sqrt(C / samples)")
+    if found.layers:
+        people.print("effective parameters (Arora et al. 2018, Table 1):")
+    for layer in found.layers:
+        people.print(f"  {layer}", markup=False)
+    failing = dict.fromkeys(str(premise) for row in found.rows for premise in row.failing)
+    if failing:
+        people.print("* premises that fail:")
+    for premise in failing:
+        people.print(f"  {premise}", markup=False)
+    for name, reason in found.skipped:
+        people.print(f"{name} is left out: {reason}", markup=False)

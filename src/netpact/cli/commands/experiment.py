@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.options import Json, Threads, set_threads
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from netpact.experiments import Experiment
+
+
+def experiment(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", show_default=False, help="arora-fig1, arora-fig2, arora-table1 or arora-corrupted"
+        ),
+    ],
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="quick: small networks, minutes; full: the paper's setting, days on a CPU; digits: a trial of the "
+            "program, seconds."
+        ),
+    ] = "quick",
+    seeds: Annotated[int, typer.Option(min=1, help="Networks of each kind.")] = 3,
+    out: Annotated[
+        Path, typer.Option(help="Folder for networks, results and the page; a second run goes on there.")
+    ] = Path("netpact-experiments"),
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where cifar10.npz or mnist.npz lie, if not in the usual folders.")
+    ] = None,
+    threads: Threads = 0,
+    json: Json = False,
+) -> None:
+    """Make an experiment of Arora et al. 2018 again, and say which of the paper's findings appear.
+
+    A finding is reproduced if its rule, printed beside it, holds in every seed. These are measurements and estimates,
+    no certificates.
+
+    Example: netpact experiment arora-fig1 --preset quick --out netpact-experiments
+    """
+    from netpact.experiments import run_experiment
+    from netpact.experiments.experiment import describe_accuracy
+
+    set_threads(threads)
+    with progress_bar(name) as bar:
+        result = run_experiment(
+            name,
+            preset=preset,
+            seeds=seeds,
+            out=out,
+            data_dir=data_dir,
+            announce=lambda forecast: people.print(str(forecast), soft_wrap=True),
+            progress=lambda task: bar(task.done, task.total),
+        )
+    people.print(f"{result.data}. {result.note}", soft_wrap=True, markup=False)
+    for study in result.studies:
+        people.print(f"  {describe_accuracy(study)}", soft_wrap=True, markup=False)
+    people.print(_table(result))
+    people.print(f"The page: {result.page}", soft_wrap=True)
+    if json:
+        print_json(result.to_json())
+
+
+def _table(result: Experiment) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from netpact.experiments.experiment import describe_numbers
+
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(f"{result.name}, {result.preset}"))
+    shown.add_column("finding, and the rule for every seed")
+    shown.add_column("each seed", justify="right")
+    shown.add_column("verdict", no_wrap=True)
+    for finding in result.findings:
+        shown.add_row(Text(f"{finding.claim}\n{finding.rule}"), describe_numbers(finding), finding.verdict)
+    return shown

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
+from netpact.errors import PactError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from netpact.datasets import Data
+    from netpact.measurements import MeasureOptions, Measures
+
+_INITIAL = "initial"
+
+
+def measure(
+    model: ModelName,
+    data: DataName,
+    weights: Annotated[Path | None, typer.Option(help="The trained weights.", show_default=False)] = None,
+    samples: Annotated[int, typer.Option(help="How many samples Jacobians and noise are looked at.")] = 200,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Measure this quantity only; may be repeated.", show_default="all"),
+    ] = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="initial|FILE",
+            help="Measure a second network too: the weights that training with --seed starts from, or those of a file.",
+        ),
+    ] = "",
+    page: Annotated[Path | None, typer.Option(help="Write the figures to this HTML page.", show_default=False)] = None,
+    seed: int = 0,
+    threads: Threads = 0,
+    json: Json = False,
+) -> None:
+    """Measure what Arora et al. 2018 measure: cushions, contraction, smoothness, spread of the Jacobian, margins.
+
+    Norms are taken over all training samples, Jacobians at some of them by random probes with a standard error. These
+    numbers explain how well a network can be compressed; they are estimates, no certificate.
+
+    Example: netpact measure mlp:64-32 --weights mlp.safetensors --data digits
+    """
+    from netpact.cli.models import trained_model
+    from netpact.datasets import load_data
+    from netpact.files import write_atomically
+    from netpact.measurements import FROM_INITIAL, MeasureOptions
+    from netpact.reports.measure_page import render_measures
+    from netpact.seed import Seed
+
+    set_threads(threads)
+    names = tuple(name for entry in only or () for name in entry.split(",") if name)
+    options = MeasureOptions(samples=samples, only=names, seed=Seed(seed))
+    source = load_data(data)
+    module = trained_model(model, source, weights=weights)
+    other = _open_other(against, model, source, seed=seed)
+    found = _run(module, source, options, initial=other if against == _INITIAL else None, what=f"measuring {model}")
+    rest = tuple(name for name in names if name not in FROM_INITIAL)
+    second = None
+    if other is not None and (rest or not names):
+        second = _run(other, source, replace(options, only=rest), initial=None, what="measuring the other network")
+    if page is not None:
+        text = render_measures(
+            found,
+            against=second,
+            against_name="the network before training" if against == _INITIAL else f"the network with {against}",
+            title=f"What was measured on {model}",
+            command=shlex.join(["netpact", *sys.argv[1:]]),
+        )
+        write_atomically(page, text.encode())
+        people.print(f"figures in {page}", soft_wrap=True)
+    if json:
+        print_json(found.to_json() | ({} if second is None else {"against": second.to_json()}))
+        return
+    people.print(str(found), soft_wrap=True, markup=False)
+    if second is not None:
+        people.print(f"against {against}:\n{second}", soft_wrap=True, markup=False)
+
+
+def _run(module: nn.Module, data: Data, options: MeasureOptions, *, initial: nn.Module | None, what: str) -> Measures:
+    from netpact.measurements import measure as run_measuring
+
+    with progress_bar(what) as bar:
+        return run_measuring(
+            module,
+            data,
+            options,
+            initial=initial,
+            announce=lambda cost: people.print(str(cost), soft_wrap=True),
+            progress=bar,
+        )
+
+
+def _open_other(against: str, model: str, data: Data, *, seed: int) -> nn.Module | None:
+    """The second network: as `netpact train` would start it, or with the weights of a file."""
+    from netpact.cli.models import names_own_function, open_model
+    from netpact.models import initialise
+    from netpact.seed import Seed
+
+    if not against:
+        return None
+    if against != _INITIAL:
+        return open_model(model, data, weights=Path(against))
+    if names_own_function(model):
+        raise PactError(
+            "the weights that a module of your own started from are not known",
+            where="--against",
+            hint="save them before training and give the file",
+        )
+    module = open_model(model, data, weights=None)
+    initialise(module, Seed(seed).child("start"))
+    return module

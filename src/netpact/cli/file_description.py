@@ -1,0 +1,105 @@
+"""What netpact info says about a .pact file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from netpact.cli.console import people, print_json
+from netpact.cli.models import own_model
+from netpact.errors import PactError
+
+if TYPE_CHECKING:
+    from netpact.datasets import Split
+    from netpact.format import Compressed, Pact
+
+
+def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: int | None = None, json: bool) -> None:
+    """Needs no data and checks nothing about the certificate: that is what verify does."""
+    from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Pact, measure_message
+
+    pact = Pact.read(file)
+    make = own_model(model)
+    most = DEFAULT_MAX_PARAMETERS if max_parameters is None else max_parameters
+    compressed = pact.decode(None if make is None else make(), max_parameters=most)
+    ledger = measure_message(compressed)
+    stated = None if pact.certificate is None else pact.certificate.to_json()
+    architecture = compressed.architecture
+    relative = _describe_relative(pact, compressed, base, max_parameters=most)
+    if json:
+        print_json(
+            {
+                "file": str(file),
+                "architecture": str(architecture),
+                "input_shape": list(architecture.input_shape),
+                "classes": architecture.classes,
+                "arithmetic": compressed.arithmetic,
+                "decoder_version": DECODER_VERSION,
+                "message_bytes": len(pact.message),
+                "code_bits": pact.code_bits,
+                "message_sha256": pact.message_sha256,
+                "relative": relative,
+                "ledger": [{"field": field, "bits": bits} for field, bits in ledger],
+                "certificate": stated,
+                "original": None if pact.original is None else pact.original.to_json(),
+            }
+        )
+        return
+    people.print(
+        f"{file}: {architecture}, inputs {architecture.input_shape}, {architecture.classes} classes, run in "
+        f"{compressed.arithmetic}\n{len(pact.message):,} bytes, {pact.code_bits:,} bits with their number announced",
+        soft_wrap=True,
+    )
+    if relative is not None:
+        people.print(_relative_words(relative, compressed.split), soft_wrap=True)
+    listing = Table("field", "bits", title="What the message holds", title_justify="left")
+    listing.columns[1].justify = "right"
+    for field, bits in ledger:
+        listing.add_row(field, f"{bits:,.1f}")
+    people.print(listing)
+    if pact.certificate is None:
+        people.print("no certificate")
+        return
+    people.print(f"stated, not checked here: {pact.certificate.sentence()}", soft_wrap=True)
+    if pact.original is not None:
+        people.print(f"stated, not checked here: {pact.original.sentence()}", soft_wrap=True)
+
+
+def _describe_relative(
+    pact: Pact, compressed: Compressed, path: Path | None, *, max_parameters: int
+) -> dict[str, object] | None:
+    """What the file says about its base, and whether the one given is that; None for a file without a base."""
+    from netpact.format import is_relative, open_base
+
+    base = None if path is None else open_base(path, max_parameters=max_parameters)
+    if not is_relative(compressed):
+        if base is not None:
+            raise PactError("this file is not told relative to a base network", where="--base", hint="leave it out")
+        return None
+    changed = sum(int((tensor.symbols != 0).sum()) for tensor in compressed.tensors.values())
+    stated = pact.certificate
+    sha256 = None if stated is None else stated.base_sha256 if stated.helper is None else stated.helper.sha256
+    if base is not None:
+        pact.to_module(base=base, max_parameters=max_parameters)  # names and shapes must fit
+        if sha256 is not None and base.sha256 != sha256:
+            raise PactError(
+                f"another network: its sha256 is {base.sha256}, the certificate names {sha256}",
+                where=f"base {base.name}",
+            )
+    split = compressed.split
+    return {
+        "split": None if split is None else {"percent": split.percent, "counter": split.counter},
+        "changed_weights": changed,
+        "stated_sha256": sha256,
+        "base_sha256": None if base is None else base.sha256,
+    }
+
+
+def _relative_words(relative: dict[str, object], split: Split | None) -> str:
+    kind = "a base network from other data" if split is None else f"a helper network that has seen {split}"
+    stated = relative["stated_sha256"]
+    named = "no certificate names it yet" if stated is None else f"sha256 {stated}"
+    fits = "" if relative["base_sha256"] is None else "; the one given fits"
+    return f"told relative to {kind}; {relative['changed_weights']:,} weights differ from it; {named}{fits}"

@@ -1,0 +1,106 @@
+"""What netpact info says about a network: of ours by name, or the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.layer_listing import list_layers
+from netpact.cli.models import names_own_function, open_model
+from netpact.errors import PactError
+from netpact.version import __version__
+
+if TYPE_CHECKING:
+    from netpact.datasets import Data
+
+_SHAPE, _CLASSES = "3x32x32", 10  # small colour images, what the deep families are made for
+_LONGEST = 9  # digits of a number in --input: int() reads very long ones slowly
+
+
+def describe_model(
+    name: str, *, data: str, input_shape: str, classes: int | None, weights: Path | None, json: bool
+) -> None:
+    """The layers of a network and what is in the way of it, if anything; a refused network is described as well."""
+    from netpact.network.layer_table import describe_layers
+
+    problem, assumed = _open_problem(name, data, input_shape, classes)
+    module = open_model(name, problem, weights=weights)
+    with progress_bar("bounding the norms") as bar:
+        table = describe_layers(module, problem, progress=bar)
+    shown = str(getattr(module, "netpact_architecture", name))
+    if json:
+        print_json(
+            {
+                "model": shown,
+                "input_shape": list(problem.input_shape),
+                "classes": problem.classes,
+                "parameters": table.parameters,
+                "flops": table.flops,
+                "weights": "initial" if weights is None else weights.name,
+                "layers": [row.to_json() for row in table.rows],
+                "refused": list(table.problems),
+                "version": __version__,
+            }
+        )
+        return
+    shape = "x".join(map(str, problem.input_shape))
+    held = "initial weights" if weights is None else f"weights of {weights.name}"
+    people.print(f"{shown}, inputs {shape}, {problem.classes} classes, {held}", markup=False)
+    if assumed:
+        people.print(assumed, markup=False)
+    people.print(f"\n{list_layers(table)}\n", markup=False, soft_wrap=True)
+    people.print(
+        "FLOPs of one sample: a product and a sum are two, what is done entry by entry is not counted. Norms are "
+        "proven: lower for the image sizes met here, upper for all.",
+        markup=False,
+    )
+    if not table.problems:
+        people.print("supported: it can be compressed and certified")
+        return
+    people.print("not supported:", style="red")
+    for line in table.problems:
+        people.print(f"- {line}", markup=False)
+    if table.remedy:
+        people.print(table.remedy, markup=False)
+
+
+def _open_problem(name: str, data: str, input_shape: str, classes: int | None) -> tuple[Data, str]:
+    """What the network is to classify, and a sentence about what was assumed; empty where everything was said."""
+    if data:
+        if input_shape or classes is not None:
+            option = "--input" if input_shape else "--classes"
+            raise PactError("the data say what it is", where=option, hint="leave it out, or leave out --data")
+        from netpact.datasets import load_data
+
+        return load_data(data), ""
+    if not input_shape and names_own_function(name):
+        raise PactError(
+            "the shape of an input is not known",
+            where=name,
+            hint=f"give --data, or --input and --classes, as --input {_SHAPE} --classes {_CLASSES}",
+        )
+    left_out = [] if input_shape else [f"inputs of {_SHAPE} (--input)"]
+    left_out += [] if classes is not None else [f"{_CLASSES} classes (--classes)"]
+    assumed = f"assumed, as it was not said: {' and '.join(left_out)}; --data says both" if left_out else ""
+    return _make_stand_in(_parse_shape(input_shape or _SHAPE), _CLASSES if classes is None else classes), assumed
+
+
+def _parse_shape(text: str) -> tuple[int, ...]:
+    words = text.lower().split("x")
+    if not all(word.isascii() and word.isdigit() and len(word) <= _LONGEST for word in words):
+        raise PactError(f"cannot read {text!r}: whole numbers joined by 'x'", where="--input", hint=f"as {_SHAPE}")
+    return tuple(int(word) for word in words)
+
+
+def _make_stand_in(shape: tuple[int, ...], classes: int) -> Data:
+    """A few noise images: what a network consists of does not depend on what it is shown."""
+    import numpy as np
+
+    from netpact.datasets import as_data
+    from netpact.models import OwnModule
+    from netpact.seed import Seed
+
+    OwnModule(shape, classes)  # refuses shapes and class counts that no file could hold
+    images = Seed(0).child("stand-in").numpy().random((2, *shape), dtype=np.float32)
+    return as_data((images, np.zeros(2, dtype=np.int64)), name="noise", classes=classes)

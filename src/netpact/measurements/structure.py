@@ -1,0 +1,130 @@
+"""The weight layers of the theory in a network: their sizes, and what each one's input is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from netpact.errors import PactError
+from netpact.network import Layer, Network
+from netpact.network.watching import watching
+
+# Layers that the theory compresses. All others are part of the maps between them.
+WEIGHT_KINDS = ("linear", "conv2d")
+
+
+@dataclass(frozen=True, eq=False)
+class WeightLayer:
+    """One weight layer with what the definitions need of it.
+
+    units, places  h_i and n1 * n2 of its output
+    cover          ceil(kappa / s)^2: how many windows see one pixel at most; 1 for a linear layer
+    image_size     pixels of its input; None for a linear layer
+    follows        index of the weight layer its input is made of, the last one if there are several; None for none
+    alone          its input is made of that layer's output alone, or of the network's input alone
+    """
+
+    layer: Layer
+    part: nn.Module
+    units: int
+    places: int
+    cover: int
+    image_size: tuple[int, ...] | None
+    follows: int | None
+    alone: bool
+
+    @property
+    def index(self) -> int:
+        return self.layer.index
+
+    @property
+    def name(self) -> str:
+        return self.layer.name
+
+    @property
+    def kind(self) -> str:
+        return self.layer.kind
+
+    @property
+    def weight(self) -> Tensor:
+        weight = self.part.weight
+        assert isinstance(weight, Tensor)
+        return weight.detach()
+
+    @property
+    def bias(self) -> Tensor | None:
+        bias = self.part.bias
+        return bias.detach() if isinstance(bias, Tensor) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """layers in the order they run; logits is the index that stands for the network's output, a layer's or one more."""
+
+    layers: tuple[WeightLayer, ...]
+    logits: int
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        return tuple(layer.index for layer in self.layers)
+
+    def ends(self, start: int) -> tuple[int, ...]:
+        """The j that a map from layer `start` can end at."""
+        return tuple(j for j in (*self.indices, *({self.logits} - set(self.indices))) if j > start)
+
+
+def find_structure(network: Network, inputs: Tensor) -> Structure:
+    """The weight layers, with the shapes that these samples have there."""
+    shapes: dict[int, tuple[torch.Size, torch.Size]] = {}
+
+    def look(index: int, received: Tensor, output: Tensor) -> Tensor:
+        shapes[index] = received.shape, output.shape
+        return output
+
+    with torch.no_grad(), watching(network, look):
+        network.module(inputs)
+    chosen = [layer for layer in network.layers if layer.kind in WEIGHT_KINDS]
+    if not chosen:
+        raise PactError(f"no weight layers to measure; they are {', '.join(WEIGHT_KINDS)}", where=network.name)
+    parts, weighted = dict(network.module.named_modules()), {layer.index for layer in chosen}
+    layers = []
+    for layer in chosen:
+        sources = _sources(network, layer.index, weighted)
+        layers.append(
+            _describe(
+                layer,
+                parts[layer.name],
+                *shapes[layer.index],
+                follows=max(sources) or None,
+                alone=len(sources) == 1,
+            )
+        )
+    is_output = network.graph.output == chosen[-1].node
+    return Structure(tuple(layers), chosen[-1].index if is_output else len(network.layers) + 1)
+
+
+def _sources(network: Network, index: int, weighted: set[int]) -> set[int]:
+    """The weight layers that a layer's input is made of, and 0 for the network's input; other layers are passed by."""
+    found, waiting = set[int](), list(network.feeders(index))
+    while waiting:
+        source = waiting.pop()
+        if source == 0 or source in weighted:
+            found.add(source)
+        else:
+            waiting.extend(network.feeders(source))
+    return found or {0}
+
+
+def _describe(
+    layer: Layer, part: nn.Module, given: torch.Size, output: torch.Size, *, follows: int | None, alone: bool
+) -> WeightLayer:
+    if isinstance(part, nn.Conv2d):
+        cover = 1
+        for width, stride in zip(part.kernel_size, part.stride, strict=True):
+            cover *= -(-width // stride)
+        places, image = output[2:].numel(), tuple(given[2:])
+        return WeightLayer(layer, part, output[1], places, cover, image, follows, alone)
+    # A linear layer may be applied to every row of a matrix: the rows are its places.
+    return WeightLayer(layer, part, output[-1], output[1:-1].numel(), 1, None, follows, alone)

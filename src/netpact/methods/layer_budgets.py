@@ -1,0 +1,66 @@
+"""A number of parameters shared out among layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from netpact.errors import PactError
+
+_LEAST = 2.0**-60  # of a weight beside the largest: whole numbers of parameters do not see less
+
+
+def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -> tuple[int, ...]:
+    """Whole numbers in proportion to the weights, none above its cap, none below 1; they add up to `total`.
+
+    weights  how much each layer asks for, positive; Arora et al. 2018 (Lemma 3): 1/(mu_i^2 mu_i->^2)
+    caps     how many parameters each layer has: more coefficients than that would not pay
+
+    What a capped layer leaves over goes to the others, in the same proportion. If the caps add up to less than `total`,
+    every layer gets its cap.
+    """
+    _check(total, weights, caps)
+    largest = max(weights, default=1.0)
+    asked = {layer: max(weight / largest, _LEAST) for layer, weight in enumerate(weights)}
+    counts: dict[int, int] = {}
+    left = min(total, sum(caps))
+    while asked:
+        rate = left / math.fsum(asked.values())
+        few = [layer for layer in asked if rate * asked[layer] < 1]
+        full = [layer for layer in asked if rate * asked[layer] >= caps[layer]]
+        # Within their limits they take more than there is: the rate will fall, so whoever has too few stays at 1.
+        # Otherwise it will rise, and whoever is full stays full.
+        taken = math.fsum(min(max(rate * asked[layer], 1), caps[layer]) for layer in asked)
+        settled = (few or full) if taken > left else (full or few)
+        if not settled:
+            break
+        least = settled is few
+        for layer in settled:
+            counts[layer] = 1 if least else caps[layer]
+            left -= counts[layer]
+            del asked[layer]
+    counts |= _round_shares(left, asked)
+    return tuple(counts[layer] for layer in range(len(caps)))
+
+
+def _round_shares(total: int, asked: dict[int, float]) -> dict[int, int]:
+    """Whole numbers that add up to the total: what rounding down leaves over goes to the largest remainders."""
+    shares = {layer: total * weight / math.fsum(asked.values()) for layer, weight in asked.items()}
+    counts = {layer: math.floor(share) for layer, share in shares.items()}
+    missing = total - sum(counts.values()) if asked else 0
+    for layer in sorted(shares, key=lambda layer: (counts[layer] - shares[layer], layer))[:missing]:
+        counts[layer] += 1
+    return counts
+
+
+def _check(total: int, weights: Sequence[float], caps: Sequence[int]) -> None:
+    if len(weights) != len(caps):
+        raise PactError(f"{len(caps)} layers need as many weights, got {len(weights)}", where="weights")
+    for layer, weight in enumerate(weights):
+        if not (math.isfinite(weight) and weight > 0):
+            raise PactError(f"a positive finite number is needed, got {weight}", where=f"weights, layer {layer}")
+    for layer, cap in enumerate(caps):
+        if cap < 1:
+            raise PactError(f"a layer has at least one parameter, got {cap}", where=f"caps, layer {layer}")
+    if total < len(caps):
+        raise PactError(f"{total} parameters for {len(caps)} layers; each needs at least one", where="total")

@@ -1,0 +1,125 @@
+"""TruncatedSVD: weight matrices cut to their largest singular values (Arora et al. 2018, Lemma 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from torch import nn
+
+from netpact.algebra.singular_values import SingularValues, decompose, theorem22_tolerance
+from netpact.errors import PactError
+from netpact.format import Compressed
+from netpact.forms import LOW_RANK_BITS, CodedTensor, matrix_sides
+from netpact.methods.low_rank_fitting import code_length, round_low_rank
+from netpact.methods.quantize import Quantize
+from netpact.network import Network
+from netpact.progress import Progress
+
+if TYPE_CHECKING:
+    from netpact.datasets import Samples
+
+_DEFAULT_ENERGY = 0.9
+_BATCH = 1024
+# Theorem 2.2 is about a chain of fully connected layers; what may stand between them has slope 1 and keeps 0.
+_CHAIN = (nn.Flatten, nn.Linear, nn.ReLU, nn.Dropout, nn.Identity)
+
+
+@dataclass(frozen=True)
+class TruncatedSVD:
+    """Each weight tensor as a product of two narrow matrices of whole numbers; a convolution is out x (in * taps).
+
+    How much is kept is told by one of the first four (where none is given: energy 0.9). Biases take 8 bits. A tensor
+    that takes more bits as a product than rounded entry by entry (`Quantize` with as many bits) is rounded so.
+
+    rank       singular values kept in each tensor, at most
+    energy     the smallest rank that keeps this share of the sum of squares of each tensor
+    tolerance  singular values smaller than this share of the largest are removed (Lemma 1)
+    margin     the tolerance that keeps all decisions of a larger margin (Theorem 2.2), for fully connected networks
+    bits       2 to 16 bits for each number of the factors before entropy coding
+    """
+
+    rank: int | None = None
+    energy: float | None = None
+    tolerance: float | None = None
+    margin: float | None = None
+    bits: int = 8
+    name: ClassVar[str] = "truncated-svd"
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("rank", "energy", "tolerance", "margin") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise PactError(
+                f"one of rank, energy, tolerance and margin is allowed, got {', '.join(given)}", where=given[-1]
+            )
+        if not given:
+            object.__setattr__(self, "energy", _DEFAULT_ENERGY)
+        if self.rank is not None and (isinstance(self.rank, bool) or not isinstance(self.rank, int) or self.rank < 1):
+            raise PactError(f"a whole number from 1 up is needed, got {self.rank!r}", where="rank")
+        for name, most in (("energy", 1.0), ("tolerance", 1.0), ("margin", float("inf"))):
+            _check_number(name, getattr(self, name), most=most)
+        if isinstance(self.bits, bool) or not isinstance(self.bits, int) or self.bits not in LOW_RANK_BITS:
+            raise PactError(
+                f"{LOW_RANK_BITS.start} to {LOW_RANK_BITS.stop - 1} are allowed, got {self.bits!r}", where="bits"
+            )
+
+    def compress(
+        self, network: Network, samples: Samples | None = None, progress: Progress | None = None
+    ) -> Compressed:
+        tolerance = self.tolerance if self.margin is None else margin_tolerance(network, samples, margin=self.margin)
+        coded = dict(Quantize(bits=self.bits).compress(network).tensors)
+        weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
+        for done, (name, tensor) in enumerate(weights.items(), start=1):
+            values = tensor.detach().numpy().astype(np.float64)
+            if values.size:
+                coded[name] = self._shorter(values, coded[name], tolerance)
+            if progress is not None:
+                progress(done, len(weights))
+        return Compressed(network.architecture, coded)
+
+    def _shorter(self, values: np.ndarray, plain: CodedTensor, tolerance: float | None) -> CodedTensor:
+        found = decompose(values.reshape(matrix_sides(values.shape)))
+        product = round_low_rank(found.truncate(self._rank(found, tolerance)), values.shape, bits=self.bits)
+        return min(plain, product, key=code_length)
+
+    def _rank(self, found: SingularValues, tolerance: float | None) -> int:
+        if tolerance is not None:
+            return found.rank_for_tolerance(tolerance)
+        if self.energy is not None:
+            return found.rank_for_energy(self.energy)
+        if self.rank is not None:
+            return self.rank
+        raise AssertionError("one of the options says how much is kept")
+
+
+def margin_tolerance(network: Network, samples: Samples | None, *, margin: float) -> float:
+    """The tolerance of Theorem 2.2 for a chain of fully connected layers, from the largest input among the samples."""
+    if samples is None:
+        raise PactError("it needs to know how large inputs are", where="margin", hint="give samples=data.train")
+    # Each call of a layer counts: a Sequential lists a layer as often as it runs.
+    chain = list(network.module) if type(network.module) is nn.Sequential else [network.module]
+    for part in chain:
+        if type(part) not in _CHAIN:
+            raise PactError(
+                f"Theorem 2.2 is about a chain of {', '.join(kind.__name__ for kind in _CHAIN)}; "
+                f"this network has {type(part).__name__}",
+                where="margin",
+                hint="give rank, energy or tolerance",
+            )
+    layers = [part for part in chain if isinstance(part, nn.Linear)]
+    norms = [float(np.linalg.norm(layer.weight.detach().double().numpy(), 2)) for layer in layers]
+    biases = [0.0 if layer.bias is None else float(layer.bias.detach().double().norm()) for layer in layers]
+    input_norm = max(
+        float(np.linalg.norm(inputs.reshape(len(inputs), -1).astype(np.float64), axis=1).max())
+        for inputs, _ in samples.batches(_BATCH)
+    )
+    return theorem22_tolerance(margin=margin, input_norm=input_norm, norms=norms, biases=biases)
+
+
+def _check_number(name: str, value: object, *, most: float) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most or value == float("inf"):
+        above = "" if most == float("inf") else f" and up to {most:g}"
+        raise PactError(f"a finite number above 0{above} is needed, got {value!r}", where=name)

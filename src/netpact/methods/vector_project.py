@@ -1,0 +1,91 @@
+"""VectorProject: a linear classifier told by its products with random signs (Arora et al. 2018, Algorithm 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from netpact.algebra.vectors import (
+    check_gamma,
+    printed_project_count,
+    printed_project_step,
+    valid_project_count,
+    valid_project_step,
+)
+from netpact.errors import PactError
+from netpact.format import Compressed
+from netpact.forms import CodedTensor, Projection
+from netpact.methods.linear_classifier import Array, find_classifier, largest_row, scale_below
+from netpact.methods.quantize import Quantize
+from netpact.network import Network
+from netpact.progress import Progress
+from netpact.stream import MAX_SEED
+
+if TYPE_CHECKING:
+    from netpact.datasets import Samples
+
+
+@dataclass(frozen=True)
+class VectorProject:
+    """Each row of a linear classifier becomes k whole numbers, its products with k vectors of signs.
+
+    The signs come from the helper stream: they are fixed before the data, and the message holds only their seed. For
+    each fixed input x and each class, with probability 1 - eta over the signs, the logit moves by at most
+    gamma * (largest norm of a row) * |x|. Biases take 8 bits.
+
+    gamma       how far a logit may move, above 0 and up to 1
+    eta         how often it may move further, above 0 and up to 1
+    seed        of the signs, 0 to 2^32 - 1
+    as_printed  k = 16 ln(1/eta) / gamma^2 and products rounded to gamma / (2 sqrt(h k)), as the paper has it;
+                otherwise a k that is proven, and multiples of gamma/8, which take far fewer bits
+    """
+
+    gamma: float = 1.0
+    eta: float = 0.1
+    seed: int = 0
+    as_printed: bool = False
+    name: ClassVar[str] = "vector-project"
+
+    def __post_init__(self) -> None:
+        check_gamma(gamma=self.gamma, eta=self.eta)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= MAX_SEED:
+            raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {self.seed!r}", where="seed")
+        if not isinstance(self.as_printed, bool):
+            raise PactError(f"true or false is needed, got {self.as_printed!r}", where="as_printed")
+
+    def compress(
+        self, network: Network, samples: Samples | None = None, progress: Progress | None = None
+    ) -> Compressed:
+        name, weight = find_classifier(network, method=self.name)
+        coded = dict(Quantize().compress(network).tensors)
+        scale = largest_row(weight)
+        if scale > 0:
+            coded[name] = self._project(weight, scale)
+        return Compressed(network.architecture, coded)
+
+    def _project(self, weight: Array, scale: float) -> CodedTensor:
+        count, width = self._count(weight.shape[1])
+        # W^ = (1/k) sum_i z_i v_i with z_i = width * scale * symbol_i
+        step = scale_below(width * scale / count)
+        form = Projection(step, count, "signs", seed=self.seed, by_rows=True)
+        products = form.projector(weight.shape[1]).measure(weight)
+        symbols = np.rint(products / (count * step.value)).astype(np.int64)
+        return CodedTensor(form, symbols.ravel(), weight.shape)
+
+    def _count(self, entries: int) -> tuple[int, float]:
+        """How many products, and the multiples they are rounded to, for rows of norm at most 1."""
+        if self.as_printed:
+            count = printed_project_count(gamma=self.gamma, eta=self.eta)
+            width = printed_project_step(gamma=self.gamma, entries=entries, count=count)
+        else:
+            count = valid_project_count(gamma=self.gamma, eta=self.eta)
+            width = valid_project_step(gamma=self.gamma)
+        if count > entries:
+            raise PactError(
+                f"gamma {self.gamma:g} and eta {self.eta:g} take {count:,} products for a row of {entries:,} weights",
+                where="gamma",
+                hint="allow more with gamma or eta, or use Quantize: the rows themselves are shorter",
+            )
+        return count, width

@@ -1,0 +1,138 @@
+"""Batch norm of a trained network folded into what stands before it, as far as one run of the network allows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from netpact.datasets import Data, Samples, as_data
+from netpact.errors import PactError
+from netpact.layers import ChannelAffine
+from netpact.models.folding import NormAffine, fold_family, is_foldable_family, round_once
+from netpact.network.probing import PROBE, RUN_ERRORS
+from netpact.network.trace import Layer, Network, trace
+
+_SAME = 1e-6  # of the largest logit: two float64 runs differ by far less, two different networks by far more
+_HOST_AXES = {"conv2d": 3, "linear": 1}  # axes of a sample where a layer's channels are those of the norm behind it
+
+
+def fold_batch_norm(module: nn.Module, data: Data | Samples | object = None) -> nn.Module:
+    """A new module in eval mode that computes the same with fewer numbers; the one given is left as it was.
+
+        weight (W x + b - mean) / sqrt(variance + eps) + bias = (scale W) x + scale (b - mean) + bias
+
+    with scale = weight / sqrt(variance + eps). A batch norm goes into the linear or convolution layer before it where
+    it is the only one to read that layer's output, both run once, and no other layer shares the weights. That is seen
+    in the graph of one run, not guessed from names; nn.Identity stays in the norm's place. Any other batch norm
+    becomes a ChannelAffine. All in float64, then rounded once to float32: the logits differ by rounding alone.
+
+    data  what the network classifies, as for trace; may be left out for networks that build made, which become those
+          that build makes of the folded architecture
+    """
+    if not isinstance(module, nn.Module):
+        raise PactError(f"fold_batch_norm needs a torch.nn.Module, got {type(module).__name__}", where="module")
+    if data is None or is_foldable_family(module):
+        return fold_family(module)
+    source = as_data(data)
+    network = trace(module, source)
+    original = copy.deepcopy(network.module).double()
+    folded = _fold(network, copy.deepcopy(original))
+    inputs, _ = next(iter(source.train.batches(PROBE)))
+    _compare(original, folded, torch.from_numpy(inputs).double())
+    with torch.no_grad():
+        for name, parameter in folded.named_parameters():
+            parameter.copy_(round_once(parameter, where=name))
+    if hasattr(folded, "netpact_architecture"):
+        del folded.netpact_architecture  # of a network of ours that was changed: it says even less of this one
+    return folded.float().eval()
+
+
+def _fold(network: Network, module: nn.Module) -> nn.Module:
+    norms = {layer.name: None for layer in network.layers if layer.kind == "batch_norm"}
+    if not norms:
+        raise PactError("there is no batch norm to fold", where=network.name)
+    for name in norms:
+        norm = module.get_submodule(name)
+        affine = NormAffine.of(norm, where=name)
+        host = _find_host(network, name)
+        if host is None:
+            replacement: nn.Module = _channel_affine(affine)
+        else:
+            _take_in(module.get_submodule(host), affine)
+            replacement = nn.Identity()
+        module = _replace(module, norm, replacement.train(norm.training))
+    return module
+
+
+def _find_host(network: Network, name: str) -> str | None:
+    """The layer that can take this batch norm in."""
+    norm = _only_run(network, name)
+    if norm is None:
+        return None
+    entries, graph = network.entries(norm.index), network.graph
+    if len(entries) != 1 or entries[0] == graph.output or graph.readers(entries[0]) != (norm.node,):
+        return None
+    for layer in network.layers:
+        if layer.node == entries[0] and layer.kind in _HOST_AXES:
+            fits = len(graph.nodes[layer.node].shape) == _HOST_AXES[layer.kind]
+            return layer.name if fits and not network.is_shared(layer.index) else None
+    return None
+
+
+def _only_run(network: Network, name: str) -> Layer | None:
+    runs = [layer for layer in network.layers if layer.name == name]
+    return runs[0] if len(runs) == 1 else None
+
+
+def _take_in(layer: nn.Module, affine: NormAffine) -> None:
+    weight, bias = affine.after(layer)
+    layer.weight = nn.Parameter(weight)
+    layer.bias = nn.Parameter(bias)
+
+
+def _channel_affine(affine: NormAffine) -> ChannelAffine:
+    layer = ChannelAffine(len(affine.scale), dtype=torch.float64)
+    layer.weight = nn.Parameter(affine.scale)
+    layer.bias = nn.Parameter(affine.shift)
+    return layer
+
+
+def _replace(module: nn.Module, old: nn.Module, new: nn.Module) -> nn.Module:
+    """Everywhere: one module may have several names."""
+    if module is old:
+        return new
+    for parent, key in list(_places(module, old)):
+        setattr(parent, key, new)
+    return module
+
+
+def _places(module: nn.Module, wanted: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    for part in module.modules():
+        for key, child in part._modules.items():
+            if child is wanted:
+                yield part, key
+
+
+@torch.no_grad()
+def _compare(original: nn.Module, folded: nn.Module, x: Tensor) -> None:
+    """Before anything is rounded: the module's own code may look at what is no longer there."""
+    wanted = original(x.clone())
+    try:
+        found = folded(x.clone())
+    except RUN_ERRORS as error:
+        raise PactError(
+            f"the folded network does not run: {error}",
+            where=type(original).__name__,
+            hint="forward must use its batch norm layers only by calling them",
+        ) from error
+    finite = wanted[torch.isfinite(wanted)]
+    size = 1 + float(finite.abs().max()) if len(finite) else 1.0
+    if not torch.allclose(wanted, found, rtol=0.0, atol=_SAME * size, equal_nan=True):
+        raise PactError(
+            "the folded network computes something else",
+            where=type(original).__name__,
+            hint="forward must use its batch norm layers only by calling them",
+        )

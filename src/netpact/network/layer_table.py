@@ -1,0 +1,162 @@
+"""What a module consists of, supported or not: its layers with weights, what they cost to run, how far they stretch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from netpact.algebra import operator_norm
+from netpact.datasets import Data, Samples, as_data
+from netpact.layers import ChannelAffine
+from netpact.network import LAYER_KINDS, UnsupportedNetworkError, trace
+from netpact.network.flops import SampleRun, run_sample
+from netpact.progress import Progress
+
+_UNIT = 2.0**-53
+
+# Layers of the kinds in the tables below; torch's own types for their attributes are too wide to be of use.
+Part = Any
+Bounds = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerRow:
+    """One module that holds parameters or buffers of its own. index counts from 1 in the order of the first runs.
+
+    flops           of one sample, all runs of this module together; None where that is not known
+    spectral_lower  spectral_lower <= operator norm, for images of the size that the layer receives
+    spectral_upper  operator norm <= spectral_upper, for every image size; None where no norm is known
+    """
+
+    index: int
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    parameters: int
+    flops: int | None
+    spectral_lower: float | None
+    spectral_upper: float | None
+
+    def to_json(self) -> dict[str, object]:
+        return {**asdict(self), "shape": list(self.shape)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerTable:
+    """problems  what is in the way of compressing and certifying it, one line each; empty for a supported network
+    remedy    what to do about them
+    """
+
+    rows: tuple[LayerRow, ...]
+    parameters: int
+    flops: int | None
+    problems: tuple[str, ...]
+    remedy: str
+
+
+def describe_layers(model: nn.Module, data: Data | Samples | object, *, progress: Progress | None = None) -> LayerTable:
+    """List the layers of any module. A network that trace refuses is described as far as that is possible.
+
+    data  as for trace; one sample is run. A multiplication and an addition are two operations; only matrix products,
+          convolutions and attention are counted.
+    """
+    source = as_data(data)
+    problems, remedy = _find_problems(model, source)
+    module = copy.deepcopy(model).eval()
+    inputs, _ = next(iter(source.train.batches(1)))
+    owners = {name: part for name, part in module.named_modules() if _own_tensors(part)}
+    run = run_sample(module, owners, torch.from_numpy(inputs))
+    if run.failure and not problems:  # trace's own run says it otherwise, for more samples at once
+        problems = (f"it does not run on inputs of shape {tuple(inputs.shape[1:])}: {run.failure}",)
+    order = [*run.order, *(name for name in owners if name not in run.order)]
+    rows = []
+    for index, name in enumerate(order, start=1):
+        rows.append(_make_row(index, name, owners[name], run))
+        if progress is not None:
+            progress(index, len(order))
+    uncounted = bool(run.failure) or any(row.flops is None and row.name in run.order for row in rows)
+    return LayerTable(
+        rows=tuple(rows),
+        parameters=sum(parameter.numel() for parameter in module.parameters()),
+        flops=None if uncounted else run.total,
+        problems=problems,
+        remedy=remedy,
+    )
+
+
+def _find_problems(model: nn.Module, data: Data) -> tuple[tuple[str, ...], str]:
+    try:
+        trace(model, data)
+    except UnsupportedNetworkError as error:
+        return error.problems, error.hint
+    return (), ""
+
+
+def _own_tensors(part: nn.Module) -> list[Tensor]:
+    return [*part.parameters(recurse=False), *part.buffers(recurse=False)]
+
+
+def _make_row(index: int, name: str, part: Part, run: SampleRun) -> LayerRow:
+    weight = getattr(part, "weight", None)
+    own = list(part.parameters(recurse=False))
+    kind = LAYER_KINDS.get(type(part), type(part).__name__)
+    # Fused operations, an LSTM for one, are invisible to the counter: no count is better than 0.
+    unseen = type(part) not in LAYER_KINDS and not run.flops[name] and any(tensor.dim() > 1 for tensor in own)
+    sound = all(t.is_floating_point() for t in own) and all(bool(t.isfinite().all()) for t in _own_tensors(part))
+    lower, upper = _NORMS.get(type(part), _no_norm)(part, run.shapes.get(name)) if sound else (None, None)
+    return LayerRow(
+        index=index,
+        name=name,
+        kind=kind,
+        shape=tuple(weight.shape) if isinstance(weight, Tensor) else (),
+        parameters=sum(tensor.numel() for tensor in own),
+        flops=None if unseen or name not in run.order else run.flops[name],
+        spectral_lower=lower,
+        spectral_upper=upper,
+    )
+
+
+def _no_norm(part: Part, shape: tuple[int, ...] | None) -> Bounds:
+    return None, None
+
+
+def _of_matrix(part: Part, shape: tuple[int, ...] | None) -> Bounds:
+    return operator_norm(part)
+
+
+def _of_convolution(part: Part, shape: tuple[int, ...] | None) -> Bounds:
+    if shape is None:  # upper holds for every image size, lower would be for one that the layer may never see
+        return None, operator_norm(part).upper
+    return operator_norm(part, image_size=shape[-len(part.kernel_size) :])
+
+
+def _of_norm(part: Part, shape: tuple[int, ...] | None) -> Bounds:
+    """max |weight / sqrt(variance + eps)|, up to the rounding of the three operations."""
+    if part.running_var is None or not bool((part.running_var + part.eps > 0).all()):
+        return None, None
+    deviation = (part.running_var.double() + part.eps).sqrt()
+    weight = torch.ones_like(deviation) if part.weight is None else part.weight.detach().double()
+    largest = float((weight / deviation).abs().max())
+    return largest * (1 - 4 * _UNIT), largest * (1 + 4 * _UNIT)
+
+
+def _of_scale(part: Part, shape: tuple[int, ...] | None) -> Bounds:
+    largest = float(part.weight.detach().abs().max())
+    return largest, largest
+
+
+_NORMS: Mapping[type[nn.Module], Callable[[Part, tuple[int, ...] | None], Bounds]] = MappingProxyType(
+    {
+        nn.Linear: _of_matrix,
+        nn.Conv2d: _of_convolution,
+        nn.BatchNorm1d: _of_norm,
+        nn.BatchNorm2d: _of_norm,
+        ChannelAffine: _of_scale,
+    }
+)

@@ -1,0 +1,100 @@
+"""Margins: by how much the right class wins, sample by sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from netpact.datasets import Samples
+from netpact.errors import PactError
+from netpact.network.counting import Logits, margins_between, refuse_bad_logits
+from netpact.network.trace import Network
+from netpact.progress import Progress
+
+_BATCH = 512
+_SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # that a summary tells
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """One number for each sample, in the samples' order.
+
+    margins    f(x)[y] - max over j != y of f(x)[j]; a tie is 0, and an error
+    norms      |f(x)|_2
+    sup_norms  |f(x)|_inf
+    """
+
+    margins: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    sup_norms: NDArray[np.float64]
+    name: str
+
+    @property
+    def count(self) -> int:
+        return len(self.margins)
+
+    def share_below(self, gamma: float) -> float:
+        """The share of samples whose margin is not above gamma; at gamma = 0 this is the error.
+
+        L_gamma(f) = (1/m) #{margin <= gamma}
+        """
+        if np.isnan(gamma):
+            raise PactError("a number is needed, got NaN", where="gamma")
+        return int(np.count_nonzero(self.margins <= gamma)) / self.count
+
+    def quantile(self, share: float) -> float:
+        """The largest margin such that at most this share of samples is strictly below it: one that a sample has."""
+        if not 0 <= share <= 1:
+            raise PactError(f"a share from 0 to 1 is needed, got {share!r}", where="share")
+        return float(np.sort(self.margins)[min(int(share * self.count), self.count - 1)])
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "samples": self.name,
+            "count": self.count,
+            "error": self.share_below(0.0),
+            "margin_quantiles": {str(share): self.quantile(share) for share in _SHARES},
+            "largest_norm": float(self.norms.max()),
+            "largest_sup_norm": float(self.sup_norms.max()),
+        }
+
+    def __str__(self) -> str:
+        quantiles = ", ".join(f"{share:.0%} {self.quantile(share):.4g}" for share in _SHARES)
+        return f"{self.count:,} margins on {self.name}: {quantiles}; {self.share_below(0.0):.2%} errors"
+
+
+@torch.no_grad()
+def measure_margins(network: Network, samples: Samples, *, progress: Progress | None = None) -> Margins:
+    """Run the network as it is, in float32, batch by batch; what is kept is three numbers for each sample."""
+    if not isinstance(network, Network):
+        raise PactError(
+            f"a traced network is needed, got {type(network).__name__}", where="network", hint="call trace(model, data)"
+        )
+    if not isinstance(samples, Samples):
+        raise PactError(f"samples are needed, got {type(samples).__name__}", where="samples", hint="give data.train")
+    wanted = (network.architecture.input_shape, network.architecture.classes)
+    if (samples.input_shape, samples.classes) != wanted:
+        raise PactError(
+            f"the network takes inputs of shape {wanted[0]} and tells {wanted[1]} classes, "
+            f"the samples have {samples.input_shape} and {samples.classes}",
+            where=samples.name,
+        )
+    found: list[NDArray[np.float64]] = []
+    seen = 0
+    for inputs, labels in samples.batches(_BATCH):
+        logits = network.module(torch.from_numpy(inputs)).double()
+        refuse_bad_logits(Logits(logits, torch.zeros_like(logits)), labels, first=seen)
+        three = (
+            margins_between(logits, logits, torch.from_numpy(labels)),
+            torch.linalg.vector_norm(logits, dim=1),
+            logits.abs().amax(dim=1),
+        )
+        found.append(torch.stack(three).numpy())
+        seen += len(labels)
+        if progress is not None:
+            progress(seen, samples.count)
+    margins, norms, sup_norms = np.concatenate(found, axis=1)
+    return Margins(margins, norms, sup_norms, samples.name)

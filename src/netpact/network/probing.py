@@ -1,0 +1,121 @@
+"""What shows when a network is run on a few samples: its graph, or why no bound can follow it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from netpact.network.counting import are_same
+from netpact.network.graph import Graph
+from netpact.network.obstacles import hooked
+from netpact.network.recording import Recording, Run, record
+from netpact.network.rounding import Spread, make_spread, rounding, value_of
+
+# What a user's forward may raise when it meets inputs it was not made for.
+RUN_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+PROBE = 4  # samples in the batch that is run to look at a network
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a Recording tells, complete where there are no problems."""
+
+    problems: tuple[str, ...]
+    graph: Graph | None = None
+    runs: tuple[Run, ...] = ()
+    strays: tuple[str, ...] = ()
+
+
+@torch.no_grad()
+def probe(module: nn.Module, inputs: Tensor, *, classes: int) -> Probed:
+    """Run a float64 copy of the module several times; the global random numbers stay as they were."""
+    twin = copy.deepcopy(module).double().eval()
+    x = inputs.double()
+    with torch.random.fork_rng(devices=[]):
+        try:
+            problems = _drop_hooks(twin, x)
+            recording = record(twin, x)
+        except RUN_ERRORS as error:
+            return Probed((f"it does not run on inputs of shape {tuple(inputs.shape[1:])}: {error}",))
+        problems += _look_at_output(recording, (len(inputs), classes))
+        is_usable = recording.graph is not None and not problems
+        followed, unknown = _follow(twin, x)
+        problems += unknown
+        problems += [f"operation {name}: what runs next could depend on the sample" for name in recording.exits]
+        if is_usable and isinstance(recording.output, Tensor):
+            problems += _compare_runs(twin, x, recording.output, followed)
+    return Probed(tuple(problems), recording.graph, recording.runs, recording.strays)
+
+
+def _drop_hooks(twin: nn.Module, x: Tensor) -> list[str]:
+    """The user's own hooks may look, but the file does not hold them: what they change would be lost."""
+    parts = list(hooked(twin))
+    if not parts:
+        return []
+    before = twin(x.clone())
+    drop_hooks(twin)
+    after = twin(x.clone())
+    if isinstance(before, Tensor) and isinstance(after, Tensor) and are_same(before, after):
+        return []
+    return [f"{name or 'the module itself'}: forward hooks change what the network computes" for name, _ in parts]
+
+
+def drop_hooks(module: nn.Module) -> None:
+    for _, part in hooked(module):
+        part._forward_hooks.clear()
+        part._forward_pre_hooks.clear()
+
+
+def _look_at_output(recording: Recording, shape: tuple[int, int]) -> list[str]:
+    output = recording.output
+    if not isinstance(output, Tensor):
+        return [f"it returns {type(output).__name__}, one tensor of logits is needed"]
+    problems = []
+    if tuple(output.shape) != shape:
+        problems.append(f"it returns logits of shape {tuple(output.shape)}, needed is {shape}")
+    if recording.graph is None:
+        problems.append("what it returns is not computed from its input")
+    return problems
+
+
+def _follow(twin: nn.Module, x: Tensor) -> tuple[Tensor | None, list[str]]:
+    """The logits as the rounding rules compute them, and every operation that has no rule."""
+    with rounding("float64", collect=True) as run:
+        try:
+            logits = twin(make_spread(x.clone(), torch.zeros_like(x)))
+        except RUN_ERRORS as error:
+            # An operation without a rule may hand on something that the next one cannot take.
+            return None, _name_unknown(run.unknown) or [f"its operations cannot be followed: {error}"]
+    if run.unknown:
+        return None, _name_unknown(run.unknown)
+    return (value_of(logits), []) if isinstance(logits, Spread) else (None, [])
+
+
+def _name_unknown(names: list[str]) -> list[str]:
+    return [f"operation {name}: no rule for it" for name in sorted(set(names))]
+
+
+def _compare_runs(twin: nn.Module, x: Tensor, logits: Tensor, followed: Tensor | None) -> list[str]:
+    """The same samples again, followed by the rules, one by one, and in another order."""
+    if not are_same(logits, twin(x.clone())):
+        return ["two runs on the same samples give different logits"]
+    problems = []
+    if followed is not None and not are_same(logits, followed):
+        problems.append("it computes something else under rounding analysis: avoid in-place changes of shared tensors")
+    try:
+        if _depends_on_company(twin, x, logits):
+            problems.append("a sample's logits depend on the other samples of its batch")
+    except RUN_ERRORS as error:
+        problems.append(f"it runs on {len(x)} samples, but not in batches of another size or order: {error}")
+    return problems
+
+
+def _depends_on_company(twin: nn.Module, x: Tensor, logits: Tensor) -> bool:
+    if len(x) == 1:
+        x = torch.cat([x, 1 - x])
+        logits = torch.cat([logits, twin(1 - x[:1])])
+    alone = torch.cat([twin(x[place : place + 1].clone()) for place in range(len(x))])
+    return not (are_same(logits, alone) and are_same(logits.roll(1, dims=0), twin(x.roll(1, dims=0))))

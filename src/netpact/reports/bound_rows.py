@@ -1,0 +1,114 @@
+"""Estimates and certificates side by side: one row each, of a kind that is always told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from netpact.bounds import Estimate
+from netpact.bounds.logs import power_text
+from netpact.certificates import Certificate
+from netpact.errors import PactError
+from netpact.reports.text import clean
+
+_LN10 = math.log(10.0)
+_PLAIN = 1e4  # an error below it is written out, one above it as a power of ten
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundRow:
+    """One bound on the error of one network.
+
+    kind   "estimate" or "certificate"
+    log10  of the capacity C in  training error + sqrt(C / samples); that of a certificate is half its
+           code_bits ln 2 + ln(1/delta), as in its Hoeffding form
+    fails  the premises that were checked and do not hold
+    """
+
+    name: str
+    kind: str
+    value: float
+    log10: float
+    theorem: str
+    samples: int
+    assumptions: tuple[str, ...]
+    ignored: tuple[str, ...]
+    fails: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "value": self.value if math.isfinite(self.value) else None,
+            "log10": self.log10 if math.isfinite(self.log10) else None,
+            "theorem": self.theorem,
+            "assumptions": list(self.assumptions),
+            "ignored": list(self.ignored),
+            "samples": self.samples,
+        }
+
+
+def row_of_estimate(estimate: Estimate) -> BoundRow:
+    return BoundRow(
+        name=estimate.name,
+        kind=estimate.kind,
+        value=estimate.value,
+        log10=estimate.log10,
+        theorem=estimate.theorem,
+        samples=estimate.samples,
+        assumptions=estimate.assumptions,
+        ignored=estimate.ignored,
+        fails=tuple(str(premise) for premise in estimate.failing),
+    )
+
+
+def row_of_certificate(certificate: Certificate, *, name: str) -> BoundRow:
+    capacity = 0.5 * (certificate.code_bits * math.log(2.0) - math.log(certificate.delta))
+    return BoundRow(
+        name=name,
+        kind=certificate.kind,
+        value=certificate.bound,
+        log10=math.log(capacity) / _LN10,
+        theorem=certificate.theorem,
+        samples=certificate.samples,
+        assumptions=certificate.assumptions,
+        ignored=(),
+    )
+
+
+def sort_bounds(rows: Sequence[BoundRow]) -> list[BoundRow]:
+    """The smallest capacity first."""
+    if not rows:
+        raise PactError("there is no bound to show", where="bounds")
+    return sorted(rows, key=lambda row: (row.log10, row.name))
+
+
+def error_text(row: BoundRow) -> str:
+    """An estimate is told as the number it is, also far above 1; a certificate is rounded up."""
+    if row.kind == "certificate":
+        return str(Decimal(row.value).quantize(Decimal("0.0001"), ROUND_CEILING))
+    if row.value < _PLAIN:
+        return f"{row.value:.4g}"
+    return power_text((row.log10 - math.log10(row.samples)) / 2, digits=1)
+
+
+def bound_table(rows: Sequence[BoundRow], *, title: str) -> Table:
+    """Fits 80 columns: only the last one wraps. A star: premises that were checked fail."""
+    result = Table(title=Text(clean(title)), box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
+    result.add_column("bound", no_wrap=True, max_width=17)
+    result.add_column("kind", no_wrap=True)
+    result.add_column("capacity", justify="right", no_wrap=True)
+    result.add_column("error", justify="right", no_wrap=True)
+    result.add_column("from")
+    for row in sort_bounds(rows):
+        proven = row.kind == "certificate"
+        source = "proven; netpact verify checks it" if proven else row.theorem
+        cells = (clean(row.name) + ("*" if row.fails else ""), row.kind, power_text(row.log10), error_text(row), source)
+        result.add_row(*(Text(cell) for cell in cells), style="bold" if proven else None)
+    return result

@@ -1,0 +1,149 @@
+"""A figure of distributions over samples: one row a layer, a second network's as an outline over the first one's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.errors import PactError
+from netpact.reports.layout import LogAxis
+from netpact.reports.svg import draw_line, draw_rect, draw_words, frame_svg
+from netpact.reports.text import shorten, text_width
+
+Numbers = NDArray[np.float64]
+
+_FONT = 12.0
+_ROW, _BAR = 46.0, 34.0
+_RIGHT, _TOP = 14.0, 10.0
+_BINS = 56
+_APART, _MOST_TICKS = 24.0, 10  # pixels between the labels of ticks, and how many there may be
+_SHORT = 4.0  # up to this factor between its ends an axis has ticks at equal steps
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """One row: a name, each sample's number, the worst of them; the same of a second network where there is one."""
+
+    name: str
+    numbers: Numbers
+    worst: float
+    others: Numbers | None = None
+    other_worst: float | None = None
+
+
+def distributions_svg(rows: Sequence[Spread], *, id_: str, title: str, axis_title: str, width: int) -> str:
+    """Histograms on one logarithmic axis; a tick below each marks the worst sample. Numbers that a logarithmic axis
+    cannot show (0, infinity) are counted in words."""
+    if not rows:
+        raise PactError("no rows to draw", where="figure")
+    left = min(width / 4, 14 + max(text_width(row.name, font_size=_FONT) for row in rows))
+    axis = _span([_drawn(numbers) for row in rows for numbers in _both(row)], left=left, right=width - _RIGHT)
+    bottom = _TOP + _ROW * len(rows)
+    parts = [_draw_ticks(axis, bottom, axis_title)]
+    for place, row in enumerate(rows):
+        base = _TOP + _ROW * (place + 1) - 6
+        name = shorten(row.name, room=left - 12, font_size=_FONT)
+        parts.append(draw_words(name, "name", x=left - 10, y=base - 4, anchor="end"))
+        parts.append(draw_line("base", x1=left, y1=base, x2=axis.right, y2=base))
+        parts.append(_draw_row(row, axis, base))
+    described = " ".join(_describe(row) for row in rows)
+    return frame_svg(parts, id_=id_, title=title, description=described, width=width, height=bottom + 46)
+
+
+def _both(row: Spread) -> list[Numbers]:
+    return [row.numbers] if row.others is None else [row.numbers, row.others]
+
+
+def _drawn(numbers: Numbers) -> Numbers:
+    return numbers[np.isfinite(numbers) & (numbers > 0)]
+
+
+def _span(groups: Sequence[Numbers], *, left: float, right: float) -> LogAxis:
+    joined = np.concatenate(groups)
+    low, high = (float(joined.min()), float(joined.max())) if len(joined) else (0.5, 2.0)
+    # Some room at both ends, and at least a factor of two between them.
+    room = max(1.05, math.sqrt(2 * low / high))
+    return LogAxis(low=low / room, high=high * room, left=left, right=right)
+
+
+def _draw_row(row: Spread, axis: LogAxis, base: float) -> str:
+    edges = np.geomspace(axis.low, axis.high, _BINS + 1)
+    counts = [np.histogram(_drawn(numbers), edges)[0] / len(numbers) for numbers in _both(row)]
+    highest = max(float(count.max()) for count in counts) or 1.0
+    places = [axis.place(float(edge)) for edge in edges]
+    parts = []
+    for start, end, share in zip(places, places[1:], counts[0], strict=False):
+        if share > 0:
+            tall = max(1.0, float(share) / highest * _BAR)
+            parts.append(draw_rect("spread", x=start, y=base - tall, width=end - start, height=tall))
+    if row.others is not None:
+        parts.append(_outline(places, [float(share) / highest * _BAR for share in counts[1]], base))
+    for worst, kind in ((row.worst, "worst"), (row.other_worst, "worst other")):
+        if worst is not None and math.isfinite(worst) and worst > 0:
+            x = axis.place(worst)
+            parts.append(draw_line(kind, x1=x, y1=base - 4, x2=x, y2=base + 5))
+    missing = sum(len(numbers) - len(_drawn(numbers)) for numbers in _both(row))
+    if missing:
+        parts.append(draw_words(f"{missing} not drawn", "tick", x=axis.right, y=base - _BAR + 8, anchor="end"))
+    return f'<g class="layer">{"".join(parts)}</g>'
+
+
+def _outline(places: Sequence[float], heights: Sequence[float], base: float) -> str:
+    """A line of steps from the first bin that is not empty to the last."""
+    full = [number for number, tall in enumerate(heights) if tall > 0]
+    if not full:
+        return ""
+    steps = [f"M{places[full[0]]:.1f} {base:.1f}"]
+    for number in range(full[0], full[-1] + 1):
+        y = base - heights[number]
+        steps.append(f"L{places[number]:.1f} {y:.1f}L{places[number + 1]:.1f} {y:.1f}")
+    return f'<path class="spread other" d="{"".join(steps)}L{places[full[-1] + 1]:.1f} {base:.1f}"/>'
+
+
+def _draw_ticks(axis: LogAxis, bottom: float, axis_title: str) -> str:
+    parts = []
+    for number in choose_ticks(axis):
+        x = axis.place(number)
+        parts.append(draw_line("grid", x1=x, y1=_TOP, x2=x, y2=bottom))
+        parts.append(draw_words(f"{number:g}", "tick", x=x, y=bottom + 16, anchor="middle"))
+    middle = (axis.left + axis.right) / 2
+    parts.append(draw_words(f"{axis_title} (logarithmic)", "axis", x=middle, y=bottom + 36, anchor="middle"))
+    return "\n".join(parts)
+
+
+def choose_ticks(axis: LogAxis) -> list[float]:
+    """The densest round numbers, at most ten of them, whose labels stand well apart."""
+    for choice in _round_numbers(axis):
+        seen = [number for number in choice if axis.low <= number <= axis.high]
+        spans = [(axis.place(number), text_width(f"{number:g}", font_size=_FONT) / 2) for number in seen]
+        clear = all(a + half_a + _APART <= b - half_b for (a, half_a), (b, half_b) in pairwise(spans))
+        if clear and len(seen) <= _MOST_TICKS:
+            return seen
+    return []
+
+
+def _round_numbers(axis: LogAxis) -> Iterator[list[float]]:
+    """From dense to sparse: equal steps where the axis is short, then 1-2-5, then powers of ten."""
+    powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
+    if axis.high < _SHORT * axis.low:
+        # A short axis may lie within one power of ten, so the steps come from its length.
+        least = math.floor(math.log10(axis.high - axis.low)) - 1
+        for step in (float(f"{digit}e{power}") for power in range(least, least + 3) for digit in (1, 2, 5)):
+            first = math.ceil(axis.low / step)
+            yield [number * step for number in range(first, math.floor(axis.high / step) + 1)]
+    for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3)):
+        yield [float(f"{digit}e{power}") for power in powers for digit in digits]
+    for every in range(1, len(powers) + 1):
+        yield [float(f"1e{power}") for power in powers[::every]]
+
+
+def _describe(row: Spread) -> str:
+    text = f"{row.name}: median {np.median(row.numbers):.4g}, worst {row.worst:.4g}"
+    if row.others is not None and row.other_worst is not None:
+        text += f"; the other network: median {np.median(row.others):.4g}, worst {row.other_worst:.4g}"
+    return f"{text}."

@@ -1,0 +1,100 @@
+"""Small networks whose norms and cushions can be worked out by hand or by loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from netpact.bounds.facts import Facts, LayerStability, Stability
+from netpact.bounds.norms import LayerNorms
+from netpact.datasets import Data, as_data
+
+Matrix = NDArray[np.float64]
+
+FIRST = np.array([[3.0, 0.0], [0.0, 4.0]])
+SECOND = np.array([[1.0, -2.0], [2.0, 0.0]])
+
+
+def chain(*matrices: Matrix, biases: tuple[Matrix, ...] = ()) -> nn.Sequential:
+    """Linear layers with these matrices and ReLU between them; without biases where none are given."""
+    parts: list[nn.Module] = []
+    for place, matrix in enumerate(matrices):
+        layer = nn.Linear(matrix.shape[1], matrix.shape[0], bias=bool(biases))
+        with torch.no_grad():
+            layer.weight.copy_(torch.from_numpy(matrix))
+            if biases:
+                layer.bias.copy_(torch.from_numpy(biases[place]))
+        parts += [layer, nn.ReLU()]
+    return nn.Sequential(*parts[:-1])
+
+
+def some_data(*, inputs: int, classes: int, count: int, seed: int = 0) -> Data:
+    generator = np.random.default_rng(seed)
+    x = generator.uniform(0.1, 1.0, (count, inputs)).astype(np.float32)
+    return as_data((x, np.arange(count) % classes), classes=classes)
+
+
+def norms_by_loops(matrix: Matrix, *, name: str = "") -> LayerNorms:
+    """Every norm from its definition, entry by entry."""
+    rows = [[abs(float(entry)) for entry in row] for row in matrix]
+    return LayerNorms(
+        name=name,
+        kind="linear",
+        outputs=len(rows),
+        spectral=float(np.linalg.svd(matrix, compute_uv=False)[0]),
+        frobenius=sum(entry**2 for row in rows for entry in row) ** 0.5,
+        l1_inf=max(sum(row) for row in rows),
+        l1_l2=sum(sum(row) ** 2 for row in rows) ** 0.5,
+        l2_l1=sum(sum(entry**2 for entry in row) ** 0.5 for row in rows),
+        largest_row=max(sum(entry**2 for entry in row) ** 0.5 for row in rows),
+    )
+
+
+def make_facts(*matrices: Matrix, gamma: float = 0.5, stability: Stability | None = None, samples: int = 100) -> Facts:
+    return Facts(
+        norms=tuple(norms_by_loops(matrix) for matrix in matrices),
+        stability=stability,
+        parameters=sum(matrix.size for matrix in matrices),
+        classes=len(matrices[-1]),
+        samples=samples,
+        input_norm=2.0,
+        output_norm=3.0,
+        gamma=gamma,
+        margin_loss=0.1,
+        errors=0.02,
+        delta=0.05,
+    )
+
+
+def make_stability(*layers: LayerStability, smoothness: float | None = None, biased: bool = False) -> Stability:
+    return Stability(
+        layers=layers,
+        contraction=max(layer.contraction for layer in layers),
+        smoothness=smoothness,
+        biased=biased,
+        jacobian_samples=10,
+    )
+
+
+def make_layer(
+    *,
+    cushion: float,
+    interlayer: float,
+    contraction: float = 1.0,
+    units: int = 4,
+    well_distributed: float = 1.0,
+    overlap: int = 1,
+) -> LayerStability:
+    return LayerStability(
+        name="layer",
+        kind="linear",
+        weights=units * units,
+        units=units,
+        cushion=cushion,
+        interlayer=interlayer,
+        contraction=contraction,
+        well_distributed=well_distributed,
+        overlap=overlap,
+    )

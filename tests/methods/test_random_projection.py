@@ -1,0 +1,180 @@
+"""RandomProjection: the laws of all methods, what it keeps, what it leaves to plain rounding, and its budgets."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from methods.conformance import MethodConformance
+from torch import nn
+
+from netpact.algebra.projection import valid_count
+from netpact.datasets import Data
+from netpact.errors import PactError
+from netpact.format import Pact, seal
+from netpact.forms import VARIANTS, Projection, Uniform, Zero
+from netpact.methods import Method, Quantize, RandomProjection, compress, make_method, split_budget
+from netpact.network import Network, trace
+from netpact.promises import promised_error
+
+_BAD: list[dict[str, Any]] = [
+    *({"keep": keep} for keep in (0, 0.0, -3, 1.5, True, "half", float("nan"), (), (0,), (1.5,), (True,), [3])),
+    *({"eps": eps, "variant": "signs"} for eps in (0, 1.5, True, "small", float("nan"))),
+    {"eps": 0.5},
+    {"eps": 0.5, "keep": 0.5, "variant": "signs"},
+    *({"variant": variant} for variant in ("gaussian", 1)),
+    *({"bits": bits} for bits in (1, 17, 4.0, True, "8")),
+    *({"seed": seed} for seed in (-1, 2**32, 1.0, True, "0")),
+]
+
+
+class TestHadamard(MethodConformance):
+    sizes: ClassVar[list[Method]] = [RandomProjection(keep=keep) for keep in (0.1, 0.4, 0.9)]
+    bad: ClassVar[list[dict[str, Any]]] = _BAD
+
+
+class TestSigns(MethodConformance):
+    sizes: ClassVar[list[Method]] = [
+        RandomProjection(keep=60, variant="signs", bits=3, seed=4),
+        RandomProjection(keep=60, variant="signs", bits=9, seed=4),
+        RandomProjection(eps=0.9, variant="signs", bits=9),
+    ]
+    bad: ClassVar[list[dict[str, Any]]] = _BAD
+
+
+def project_by_hand(weight: torch.Tensor, form: Projection) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A^ = (1/k) sum_i <A, M_i> M_i with the matrices written out, in floating point and without rounding."""
+    vector = weight.detach().double().numpy().ravel()
+    matrices = form.projector(vector.size).combine(np.eye(form.count, dtype=np.int64))
+    result: np.ndarray[Any, np.dtype[np.float64]] = (matrices @ vector @ matrices / form.count).reshape(weight.shape)
+    return result
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_weights_are_those_of_the_algorithm_but_for_rounding(variant: str, mixed: Network) -> None:
+    coded = compress(mixed, RandomProjection(keep=0.6, variant=variant, bits=16, seed=3)).tensors
+    for layer, name in enumerate(("0.weight", "5.weight")):
+        weight = dict(mixed.module.named_parameters())[name]
+        form = coded[name].form
+        assert isinstance(form, Projection)
+        assert (form.count, form.variant, form.seed, form.layer) == (round(0.6 * weight.numel()), variant, 3, layer)
+        exact = project_by_hand(weight, form)
+        assert np.abs(coded[name].weights() - exact).max() < 1e-3 * np.abs(exact).max()
+
+
+def test_everything_else_is_rounded_as_by_quantize(mixed: Network) -> None:
+    own = compress(mixed, RandomProjection(keep=0.5, bits=5)).tensors
+    plain = compress(mixed, Quantize(bits=5)).tensors
+    for name, tensor in plain.items():
+        if name not in ("0.weight", "5.weight"):
+            assert own[name].form == tensor.form
+            assert np.array_equal(own[name].symbols, tensor.symbols)
+
+
+def test_layers_that_do_not_pay_are_rounded_plainly(mixed: Network) -> None:
+    """36 weights of the convolution and 360 of the linear layer."""
+    plain = compress(mixed, Quantize(bits=6)).tensors
+    for method in (RandomProjection(keep=(36, 100), bits=6), RandomProjection(keep=(99, 100), bits=6)):
+        own = compress(mixed, method).tensors
+        assert isinstance(own["0.weight"].form, Uniform)
+        assert np.array_equal(own["0.weight"].symbols, plain["0.weight"].symbols)
+        assert own["5.weight"].symbols.size == 100
+    whole = seal(compress(mixed, RandomProjection(keep=1.0, bits=6))).message
+    assert whole == seal(compress(mixed, Quantize(bits=6))).message
+    method = RandomProjection(eps=0.5, variant="signs")
+    counts = [tensor.symbols.size for name, tensor in compress(mixed, method).tensors.items() if name == "5.weight"]
+    assert counts == [valid_count(eps=0.5, eta=0.01)]
+
+
+def test_a_total_is_met_to_the_number(mixed: Network) -> None:
+    coded = compress(mixed, RandomProjection(keep=150)).tensors
+    counts = [tensor.symbols.size for tensor in coded.values() if isinstance(tensor.form, Projection)]
+    assert counts == [14, 136]  # 150 * 36/396 = 13.6, 150 * 360/396 = 136.4
+
+
+def test_budgets_that_do_not_fit_the_network(mixed: Network) -> None:
+    with pytest.raises(PactError, match="keep: the network has 2 layers with weights, 3 counts are given"):
+        compress(mixed, RandomProjection(keep=(1, 2, 3)))
+    with pytest.raises(PactError, match="keep: 2 layers need at least as many numbers, got 1"):
+        compress(mixed, RandomProjection(keep=1))
+
+
+def test_a_tensor_of_zeros_stays_zero(digits: Data) -> None:
+    linear = nn.Linear(64, 10)
+    with torch.no_grad():
+        linear.weight.zero_()
+    module = nn.Sequential(nn.Flatten(), linear)
+    coded = compress(trace(module, digits), RandomProjection()).tensors
+    assert isinstance(coded["1.weight"].form, Zero)
+
+
+def test_the_seed_is_in_the_message(linear: Network) -> None:
+    messages = {seal(compress(linear, RandomProjection(seed=seed))).message for seed in (0, 1, 2**32 - 1)}
+    assert len(messages) == 3
+    forms = [Pact(message).decode().tensors["fc1.weight"].form for message in messages]
+    assert {form.seed for form in forms if isinstance(form, Projection)} == {0, 1, 2**32 - 1}
+
+
+def test_more_numbers_come_nearer(linear: Network, digits: Data) -> None:
+    """Half of the weights lose something, almost all of them little; and what is promised holds."""
+    errors = []
+    for keep in (0.3, 0.95):
+        pact = seal(compress(linear, RandomProjection(keep=keep)))
+        promise = promised_error(linear, pact, digits)
+        assert np.all(promise.measured <= promise.promised)
+        errors.append(float(np.median(promise.measured)))
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_the_command_line_can_name_it() -> None:
+    method = make_method("random-projection", {"keep": "0.25", "variant": "signs", "bits": "6"})
+    assert method == RandomProjection(keep=0.25, variant="signs", bits=6)
+    assert make_method("random-projection", {"keep": "5000"}) == RandomProjection(keep=5000)
+
+
+budgets = st.lists(st.tuples(st.floats(1e-12, 1e12), st.integers(1, 10**6)), min_size=1, max_size=12)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(layers=budgets, share=st.floats(0, 1.5))
+def test_budgets_are_shared_out_in_proportion(layers: list[tuple[float, int]], share: float) -> None:
+    """All of it, within 1 and the cap; and for one rate every layer has its share, within 1, or is at a limit."""
+    weights, caps = [weight for weight, _ in layers], [cap for _, cap in layers]
+    total = max(len(caps), round(share * sum(caps)))
+    counts = split_budget(total, weights=weights, caps=caps)
+    assert sum(counts) == min(total, sum(caps))
+    assert all(1 <= count <= cap for count, cap in zip(counts, caps, strict=True))
+    # Above 1 a count needs a rate of at least (count - 1)/weight, below its cap of at most (count + 1)/weight.
+    triples = list(zip(counts, weights, caps, strict=True))
+    at_least = max((((count - 1) / weight) for count, weight, _ in triples if count > 1), default=0.0)
+    at_most = min((((count + 1) / weight) for count, weight, cap in triples if count < cap), default=math.inf)
+    assert at_least <= at_most * (1 + 1e-9)
+
+
+def test_budgets_by_hand() -> None:
+    assert split_budget(40, weights=(100, 1), caps=(10, 50)) == (10, 30)
+    assert split_budget(10, weights=(1, 1, 2), caps=(9, 9, 9)) == (3, 2, 5)
+    assert split_budget(10, weights=(2.2, 2.9, 4.9), caps=(9, 9, 9)) == (2, 3, 5)
+    assert split_budget(100, weights=(1, 1), caps=(3, 4)) == (3, 4)
+    assert split_budget(5, weights=(1e-300, 1, 1e300), caps=(9, 9, 9)) == (1, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "caps", "reason"),
+    [
+        (5, (1.0,), (2, 3), "weights: 2 layers need as many weights, got 1"),
+        (5, (1.0, 0.0), (2, 3), "weights, layer 1: a positive finite number"),
+        (5, (1.0, math.inf), (2, 3), "weights, layer 1"),
+        (5, (1.0, math.nan), (2, 3), "weights, layer 1"),
+        (5, (1.0, 1.0), (2, 0), "caps, layer 1: a layer has at least one"),
+        (1, (1.0, 1.0), (2, 3), "total: 1 parameters for 2 layers"),
+    ],
+)
+def test_bad_budgets(total: int, weights: tuple[float, ...], caps: tuple[int, ...], reason: str) -> None:
+    with pytest.raises(PactError, match=reason):
+        split_budget(total, weights=weights, caps=caps)
