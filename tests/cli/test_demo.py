@@ -44,6 +44,16 @@ def test_page_is_self_contained(demo: tuple[Path, dict[str, Any], float]) -> Non
         assert row["name"] in page
 
 
+@pytest.mark.parametrize("name", ["measures.html", "bounds.html"])
+def test_further_pages_are_linked_and_self_contained(demo: tuple[Path, dict[str, Any], float], name: str) -> None:
+    out, _, _ = demo
+    page = (out / name).read_text()
+    assert f'<a href="{name}">' in (out / "index.html").read_text()
+    assert page.count("<svg") >= 2
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "estimate" in page
+
+
 def test_every_file_verifies_from_file_and_data_alone(
     demo: tuple[Path, dict[str, Any], float], capsys: pytest.CaptureFixture[str]
 ) -> None:

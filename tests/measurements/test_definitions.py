@@ -114,6 +114,25 @@ def test_biases_count_in_their_own_cushions_only() -> None:
     assert found.has_biases
 
 
+def test_without_biases_both_kinds_of_cushion_agree() -> None:
+    """ReLU networks without biases are homogeneous: J x^i = x^j, through pooling too."""
+    module = with_weights(
+        nn.Conv2d(2, 4, 3, bias=False),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 5, 2, bias=False),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(5, 3, bias=False),
+    )
+    found = measure(module, image_samples(6))
+    assert not found.has_biases
+    for layer in found.layers:
+        assert numbers(layer.arora_layer_cushion) == numbers(layer.layer_cushion_with_bias)
+        for end, plain in layer.interlayer_cushions.items():
+            assert numbers(layer.interlayer_cushions_with_bias[end]) == pytest.approx(numbers(plain), rel=1e-4)
+
+
 def test_convolution_counts_pixels() -> None:
     """One pixel, one channel, weight 2: x^1 = 2 x on 4 pixels. The head reads them with 1, 2, 2, 4 and 0, 0, 0, 2."""
     conv = nn.Conv2d(1, 1, 1, bias=False)

@@ -233,7 +233,14 @@ def test_a_start_of_another_shape_is_refused() -> None:
         measure(make("pooling"), image_samples(3), initial=make("residual"))
 
 
-def test_bad_logits_name_their_sample() -> None:
+def test_a_network_of_other_data_is_refused() -> None:
+    network = trace(make("pooling"), image_samples(3))
+    with pytest.raises(PactError, match=r"\(2, 6, 6\) and tells 3 classes, the samples have \(2, 6, 6\) and 4"):
+        measure(network, image_samples(8, classes=4))
+
+
+def test_bad_logits_name_their_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpact.measurements.measuring._MOST", 2)
     module = make("pooling")
     with torch.no_grad():
         next(iter(module.parameters())).mul_(1e20)
@@ -254,7 +261,7 @@ def trained_and_start(digits: Data) -> tuple[Measures, Measures]:
 
 
 def test_training_makes_cushions_larger(trained_and_start: tuple[Measures, Measures]) -> None:
-    """On digits, mlp:64-32: medians of the layer cushion 0.24, 0.28, 0.25 against 0.14, 0.10, 0.19 before training."""
+    """On digits, mlp:64-32: medians of the layer cushion 0.25, 0.30, 0.26 against 0.14, 0.10, 0.19 before training."""
     trained, start = trained_and_start
     for layer, before in zip(trained.layers, start.layers, strict=True):
         assert layer.arora_layer_cushion is not None

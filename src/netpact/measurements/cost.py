@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from netpact.network import Network, PartialMap
 
 _PROBES = 16  # about as many as trained networks need for a few percent
 _TIMED_SAMPLES, _MANY = 4, 64
-_QUICK = 0.01  # seconds for a few samples
+_QUICK, _LONG = 0.01, 1.0  # seconds: a few samples below the first are quick, timing beyond the second ends
 _MINUTE = 60.0
 
 
@@ -88,9 +89,12 @@ def _push_seconds(network: Network, structure: Structure, few: Tensor) -> float:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """The second run: the first one loads and allocates."""
+    """The median of three runs after a first one that loads and allocates; slow work is timed once."""
+    times: list[float] = []
     with torch.no_grad():
         work()
-        start = time.perf_counter()
-        work()
-    return time.perf_counter() - start
+        while len(times) < 3 and sum(times) < _LONG:
+            start = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - start)
+    return statistics.median(times)

@@ -13,7 +13,7 @@ _LEAST = 2.0**-60  # of a weight beside the largest: whole numbers of parameters
 def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -> tuple[int, ...]:
     """Whole numbers in proportion to the weights, none above its cap, none below 1; they add up to `total`.
 
-    weights  how much each layer asks for, positive; Arora et al. 2018 (Lemma 3): 1/(mu_i^2 mu_i->^2)
+    weights  how much each layer asks for, positive; `LayerCushions.split` takes the effective parameters
     caps     how many parameters each layer has: more coefficients than that would not pay
 
     What a capped layer leaves over goes to the others, in the same proportion. If the caps add up to less than `total`,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +13,7 @@ from netpact.coding import ShortFloat
 from netpact.errors import PactError, one_of
 from netpact.format import Compressed
 from netpact.forms import VARIANTS, CodedTensor, Projection, Zero
+from netpact.methods.cushion_budgets import LayerCushions, measure_cushions
 from netpact.methods.fitting import Array, fit_uniform_step, round_uniform, zero_tensor
 from netpact.methods.layer_budgets import split_budget
 from netpact.methods.quantize import Quantize
@@ -22,8 +24,11 @@ from netpact.stream import MAX_SEED
 if TYPE_CHECKING:
     from netpact.datasets import Samples
 
+BUDGETS = ("size", "cushions")
+_SIZE, _CUSHIONS = BUDGETS
 _KEEP = 0.5
-_ETA = 0.01  # the probability, for each fixed product, that it is missed by more than eps
+# The probability that an accuracy is missed: that of a fixed product of a layer, or that of the outputs.
+_FAILURE = 0.01
 _ANY_STEP = ShortFloat(exponent=0, mantissa=0)
 
 
@@ -31,10 +36,16 @@ _ANY_STEP = ShortFloat(exponent=0, mantissa=0)
 class RandomProjection:
     """Each weight tensor becomes k whole numbers, its products with k random matrices that the decoder makes again.
 
-    keep     how many such numbers: a whole number for all layers together, a fraction of each layer's weights, or a
-             tuple with one count for each layer (`split_budget` makes one); by default half of the weights
-    eps      instead of keep: as many as make each fixed product u^T A v right within eps |A|_F |u| |v| with
-             probability 99 % (`valid_count`); only for variant "signs", for which it is proven
+    How many numbers is told in one of three ways, by default keep=0.5:
+
+    keep     a whole number for all layers together, a fraction of the weights, or a tuple with one count for each layer
+    eps      an accuracy, which is missed with a probability of 1 %; for variant "signs", for which it is proven
+    gamma    a margin: eps is what Lemma 10 of Arora et al. 2018 asks for, gamma / (sqrt(2) max|f|), budget "cushions"
+
+    budget   "size": layers share by their sizes, and eps is that of each layer: a fixed product u^T A v is right
+             within eps |A|_F |u| |v| (`valid_count`).
+             "cushions": layers share a total by their effective parameters, measured on the samples, and eps is that
+             of the outputs: |f - f^| <= eps |f|, with the counts that Lemma 3 needs
     variant  "hadamard": fast, smaller errors; "signs": independent signs, as printed
     bits     2 to 16 bits for each number before entropy coding
     seed     of the matrices; it is coded in the message
@@ -47,6 +58,8 @@ class RandomProjection:
     variant: str = "hadamard"
     bits: int = 8
     seed: int = 0
+    gamma: float | None = None
+    budget: str | None = None
     name: ClassVar[str] = "random-projection"
 
     def __post_init__(self) -> None:
@@ -55,27 +68,44 @@ class RandomProjection:
         Quantize(bits=self.bits)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= MAX_SEED:
             raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {self.seed!r}", where="seed")
-        if self.eps is not None:
-            valid_count(eps=self.eps, eta=_ETA)
-            if self.keep is not None:
-                raise PactError("either keep or eps is given, not both", where="keep")
-            if self.variant != "signs":
-                raise PactError('an accuracy is proven for variant="signs" only', where="eps", hint="or give keep")
-        elif self.keep is None:
+        if self.budget is None:
+            object.__setattr__(self, "budget", _SIZE if self.gamma is None else _CUSHIONS)
+        if self.budget not in BUDGETS:
+            raise one_of(self.budget, BUDGETS, option="budget")
+        self._check_amount()
+
+    def _check_amount(self) -> None:
+        amounts = {"keep": self.keep, "eps": self.eps, "gamma": self.gamma}
+        given = [option for option, value in amounts.items() if value is not None]
+        if len(given) > 1:
+            raise PactError(f"one of {', '.join(amounts)} is given, not {' and '.join(given)}", where=given[0])
+        if not given:
             object.__setattr__(self, "keep", _KEEP)
-        elif not _is_budget(self.keep):
-            raise PactError(
-                f"a whole number from 1 up, a fraction above 0 and up to 1, or a tuple of counts is needed, "
-                f"got {self.keep!r}",
-                where="keep",
-            )
+        elif self.keep is not None:
+            _check_keep(self.keep, by_cushions=self.budget == _CUSHIONS)
+        elif self.variant != "signs":
+            raise PactError('an accuracy is proven for variant="signs" only', where=given[0], hint="or give keep")
+        elif self.eps is not None:
+            valid_count(eps=self.eps, eta=_FAILURE)
+        else:
+            assert self.gamma is not None
+            _check_gamma(self.gamma)
+            if self.budget != _CUSHIONS:
+                raise PactError('a margin is kept with budget="cushions" only', where="budget", hint="leave it out")
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
         plain = Quantize(bits=self.bits).compress(network)
         weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
-        counts = self._counts(tuple(tensor.numel() for tensor in weights.values()))
+        sizes = tuple(tensor.numel() for tensor in weights.values())
+        if self.budget == _CUSHIONS:
+            self._refuse_without(samples, network)
+            assert samples is not None
+            cushions = measure_cushions(network, samples, names=tuple(weights), progress=progress)
+            counts = self._counts_by_cushions(cushions, sizes)
+        else:
+            counts = self._counts(sizes)
         projected = {
             name: self._project(tensor.detach().numpy().astype(np.float64), count=counts[layer], layer=layer)
             for layer, (name, tensor) in enumerate(weights.items())
@@ -83,10 +113,36 @@ class RandomProjection:
         }
         return replace(plain, tensors={**plain.tensors, **projected})
 
+    def _refuse_without(self, samples: Samples | None, network: Network) -> None:
+        if samples is None:
+            raise PactError(
+                "cushions are measured on samples, and there are none",
+                where="samples",
+                hint='compress(network, method, samples=data.train), or budget="size"',
+            )
+        if self.keep is None and any(layer.kind == "batch_norm" for layer in network.layers):
+            raise PactError(
+                "an accuracy of the outputs is known for networks without batch norm",
+                where=network.name,
+                hint="fold it first: netpact.fold_batch_norm(module, data); on the command line --fold",
+            )
+
+    def _counts_by_cushions(self, cushions: LayerCushions, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        delta = 2 * _FAILURE  # Lemma 3 holds but for a probability of delta/2
+        if self.gamma is not None:
+            return cushions.count_for_gamma(self.gamma, delta=delta, caps=sizes)
+        if self.eps is not None:
+            return cushions.count_for_output(self.eps, delta=delta, caps=sizes)
+        assert self.keep is not None
+        assert not isinstance(self.keep, tuple)
+        total = self.keep if isinstance(self.keep, int) else max(len(sizes), round(self.keep * sum(sizes)))
+        _check_total(total, sizes)
+        return cushions.split(total, caps=sizes)
+
     def _counts(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         """How many coefficients each layer gets; as many as it has weights where projecting does not pay."""
         if self.eps is not None:
-            return tuple(min(size, valid_count(eps=self.eps, eta=_ETA)) for size in sizes)
+            return tuple(min(size, valid_count(eps=self.eps, eta=_FAILURE)) for size in sizes)
         if isinstance(self.keep, tuple):
             if len(self.keep) != len(sizes):
                 raise PactError(
@@ -94,8 +150,7 @@ class RandomProjection:
                 )
             return tuple(min(pair) for pair in zip(self.keep, sizes, strict=True))
         if isinstance(self.keep, int):
-            if self.keep < len(sizes):
-                raise PactError(f"{len(sizes)} layers need at least as many numbers, got {self.keep}", where="keep")
+            _check_total(self.keep, sizes)
             return split_budget(self.keep, weights=sizes, caps=sizes)
         assert self.keep is not None
         return tuple(max(1, round(self.keep * size)) for size in sizes)
@@ -112,7 +167,27 @@ class RandomProjection:
         return CodedTensor(replace(form, step=grid.step), symbols, values.shape)
 
 
-def _is_budget(keep: object) -> bool:
+def _check_total(total: int, sizes: tuple[int, ...]) -> None:
+    if total < len(sizes):
+        raise PactError(f"{len(sizes)} layers need at least as many numbers, got {total}", where="keep")
+
+
+def _check_gamma(gamma: object) -> None:
+    if isinstance(gamma, bool) or not isinstance(gamma, (int, float)) or not 0 < gamma < math.inf:
+        raise PactError(f"a margin is a finite number above 0, got {gamma!r}", where="gamma")
+
+
+def _check_keep(keep: object, *, by_cushions: bool) -> None:
+    if not _is_amount(keep):
+        raise PactError(
+            f"a whole number from 1 up, a fraction above 0 and up to 1, or a tuple of counts is needed, got {keep!r}",
+            where="keep",
+        )
+    if by_cushions and isinstance(keep, tuple):
+        raise PactError('a count for each layer leaves nothing to share by budget="cushions"', where="keep")
+
+
+def _is_amount(keep: object) -> bool:
     if isinstance(keep, tuple):
         return bool(keep) and all(
             isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in keep

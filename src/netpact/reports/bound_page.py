@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from netpact.bounds.logs import power_text
 from netpact.reports.bound_rows import BoundRow, error_text, sort_bounds
 from netpact.reports.page import frame_facts, frame_page
 from netpact.reports.svg import draw_line, draw_rect, draw_words, frame_svg
 from netpact.reports.text import escape, shorten
+from netpact.version import __version__
+
+if TYPE_CHECKING:
+    from netpact.bounds import Estimates
+    from netpact.datasets import Data
 
 _FONT = 12.0
 _LANE = 24.0
@@ -60,6 +66,19 @@ def _draw_bar(row: BoundRow, *, y: float, left: float, end: float) -> str:
     name = shorten(row.name, room=left - 12, font_size=_FONT)
     label = draw_words(name, "name best" if certain else "name", x=left - 8, y=y + 16, anchor="end")
     return bar + label + draw_words(power_text(row.log10, digits=1), "tick", x=end + 6, y=y + 16)
+
+
+def render_estimates(rows: Sequence[BoundRow], found: Estimates, data: Data) -> str:
+    """The page of one network's estimates, and of whatever stands beside them in `rows`."""
+    facts = (
+        ("netpact", __version__),
+        ("network", found.network),
+        ("data", f"{data.name}, {found.samples:,} samples"),
+        ("data fingerprint", data.train.fingerprint()),
+        *((f"L_gamma at gamma = {g:.4g}", f"{loss:.4%}") for g, loss in zip(found.gammas, found.losses, strict=True)),
+    )
+    title = f"Bounds for {found.network} on {data.name}"
+    return render_bounds(rows, title=title, samples=found.samples, facts=facts, version=__version__)
 
 
 def render_bounds(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from netpact.reports.figure import scatter_svg
 from netpact.reports.rows import Provenance, Row, check_rows, find_best
@@ -14,8 +15,19 @@ from netpact.reports.text import clean, confidence, count, escape, percent, perc
 _CHECKS = {True: "agreed", False: "refused", None: "not tried"}
 
 
-def render_page(rows: Sequence[Row], *, sentence: str, provenance: Provenance, title: str) -> str:
-    """The whole page as text. `sentence` is what the certificate of the best row states, in one sentence."""
+def render_page(
+    rows: Sequence[Row],
+    *,
+    sentence: str,
+    provenance: Provenance,
+    title: str,
+    further: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """The whole page as text.
+
+    sentence  what the certificate of the best row states, in one sentence
+    further   pages in the same folder, by file name, and in a few words what each shows
+    """
     check_rows(rows)
     body = "\n".join(
         [
@@ -23,6 +35,7 @@ def render_page(rows: Sequence[Row], *, sentence: str, provenance: Provenance, t
             _claim(find_best(rows), sentence),
             _figure(rows),
             _table(rows),
+            _further(further),
             _promises(provenance),
             _checking(rows, provenance),
             _footer(provenance),
@@ -88,6 +101,13 @@ def _table(rows: Sequence[Row]) -> str:
 </tbody></table></div>
 <p class="note">Bounds are rounded up. Vacuous: the bound is no better than guessing a class at random.
 Highlighted: the smallest bound.</p>"""
+
+
+def _further(pages: Mapping[str, str]) -> str:
+    if not pages:
+        return ""
+    items = "\n".join(f'<li><a href="{escape(file)}">{escape(words)}</a></li>' for file, words in pages.items())
+    return f"<h2>More about these networks</h2>\n<ul>\n{items}\n</ul>"
 
 
 def _table_row(row: Row, *, best: bool) -> str:

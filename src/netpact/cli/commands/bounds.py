@@ -132,18 +132,9 @@ def _measure(network: Network, data: Data, only: list[str], samples: int) -> Mea
 
 def _write_page(path: Path, rows: list[BoundRow], found: Estimates, data: Data) -> None:
     from netpact.files import write_atomically
-    from netpact.reports.bound_page import render_bounds
-    from netpact.version import __version__
+    from netpact.reports.bound_page import render_estimates
 
-    facts = (
-        ("netpact", __version__),
-        ("network", found.network),
-        ("data", f"{data.name}, {found.samples:,} samples"),
-        ("data fingerprint", data.train.fingerprint()),
-        *((f"L_gamma at gamma = {g:.4g}", f"{loss:.4%}") for g, loss in zip(found.gammas, found.losses, strict=True)),
-    )
-    title = f"Bounds for {found.network} on {data.name}"
-    text = render_bounds(rows, title=title, samples=found.samples, facts=facts, version=__version__)
+    text = render_estimates(rows, found, data)
     people.print(f"{write_atomically(path, text.encode())} is written", soft_wrap=True)
 
 

@@ -25,7 +25,7 @@ def measure(
     model: ModelName,
     data: DataName,
     weights: Annotated[Path | None, typer.Option(help="The trained weights.", show_default=False)] = None,
-    samples: Annotated[int, typer.Option(help="How many samples Jacobians and noise are looked at.")] = 200,
+    samples: Annotated[int, typer.Option(help="At how many samples Jacobians and noise are looked at.")] = 200,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Measure this quantity only; may be repeated.", show_default="all"),
@@ -57,6 +57,9 @@ def measure(
     from netpact.seed import Seed
 
     set_threads(threads)
+    if page is not None and page.is_dir():
+        # Writing would refuse it too, but only after the long work.
+        raise PactError("this is a folder, a file name is needed", where=str(page))
     names = tuple(name for entry in only or () for name in entry.split(",") if name)
     options = MeasureOptions(samples=samples, only=names, seed=Seed(seed))
     source = load_data(data)

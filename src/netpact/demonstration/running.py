@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from netpact.certification import certify
 from netpact.datasets import load_data
+from netpact.demonstration.explaining import explain
+from netpact.demonstration.rows import original_row, pact_row
 from netpact.errors import PactError
 from netpact.files import read_bytes, write_atomically
 from netpact.format import Pact, seal
@@ -20,23 +22,26 @@ from netpact.network import trace
 from netpact.reports import Provenance, Row, find_best, render_page
 from netpact.runs import MISSING, Engine, JsonValue, ResultStore, Task, TaskDone, engine_for
 from netpact.seed import Seed
-from netpact.training import TrainOptions, error_rate, train
-from netpact.verification import verify
+from netpact.training import TrainOptions, train
 from netpact.version import __version__
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from netpact.datasets import Data
 
 _STEPS = 1500  # optimizer steps for each network, whatever the size of the data set
 _BATCH = 128
-_FLOAT_BYTES = 4
 
+_EXPLAINED = "mlp"  # the network that is measured
 # file name, network, method, options: sizes from large to small, then a head that is searched for
 _PLAN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("mlp-8bit", "mlp", "quantize", {"bits": "8"}),
     ("mlp-4bit", "mlp", "quantize", {"bits": "4"}),
     ("mlp-3bit", "mlp", "quantize", {"bits": "3"}),
     ("mlp-codebook", "mlp", "quantize", {"grid": "codebook", "bits": "2"}),
+    ("mlp-low-rank", "mlp", "truncated-svd", {"energy": "0.9", "bits": "5"}),
+    ("mlp-projection", "mlp", "random-projection", {"keep": "0.75", "bits": "5"}),
     ("linear-3bit", "linear", "quantize", {"bits": "3"}),
     ("linear-ternary", "linear", "quantize", {"grid": "ternary"}),
     ("linear-search", "linear", "ternary-search", {}),
@@ -80,7 +85,7 @@ def demonstrate(
         for name in networks
     ]
     # The second half's tasks need the first half's files; the progress callback hears of one total all the same.
-    total = len(training) + len(_PLAN)
+    total = len(training) + len(_PLAN) + 1
     store, engine = ResultStore(folder / "run"), engine_for(jobs)
 
     def report(before: int) -> Callable[[TaskDone], None] | None:
@@ -107,20 +112,32 @@ def demonstrate(
         for key, network, method, options in _PLAN
     ]
     _results(engine, sealing, store, report(len(training)))
-    rows = [_original_row(weights[name], data) for name in reversed(networks)]
-    rows += [_pact_row(key, folder, data, method) for key, _, method, _ in _PLAN]
-    return _finish(rows, folder, data, delta=delta, seed=seed)
+    rows = [original_row(weights[name], data) for name in reversed(networks)]
+    rows += [pact_row(key, folder, data, method) for key, _, method, _ in _PLAN]
+    best = find_best(rows)
+    certified = None if best is None or best.file is None else folder / best.file
+    further = explain(
+        folder / f"{_EXPLAINED}.safetensors", _start(_EXPLAINED, data, seed), data, best=certified, seed=seed
+    )
+    if progress is not None:
+        progress(TaskDone(total, total, "explain", False))
+    return _finish(rows, folder, data, delta=delta, seed=seed, further=further)
 
 
 def train_network(*, data: str, fingerprint: str, seed: int, network: str, out: str) -> dict[str, JsonValue]:
     """Task: train one network and write its weights."""
     source = _load(data, fingerprint)
     epochs = max(2, -(-_STEPS * _BATCH // source.train.count))
-    architecture = parse_model(network, input_shape=source.input_shape, classes=source.classes)
     options = TrainOptions(epochs=epochs, batch_size=_BATCH, learning_rate=0.01, seed=Seed(seed).child(network))
-    trained = train(build(architecture, seed=Seed(seed).child(network, "start")), source.train, options)
+    trained = train(_start(network, source, seed), source.train, options)
     path = save_weights(trained.module, Path(out) / f"{network}.safetensors")
     return {"file": str(path), "sha256": _sha256(path), "epochs": epochs}
+
+
+def _start(network: str, data: Data, seed: int) -> nn.Module:
+    """The network before training."""
+    architecture = parse_model(network, input_shape=data.input_shape, classes=data.classes)
+    return build(architecture, seed=Seed(seed).child(network, "start"))
 
 
 def seal_network(
@@ -177,49 +194,9 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
-def _original_row(weights: dict[str, JsonValue], data: Data) -> Row:
-    module = load_model(str(weights["file"]))
-    errors, samples = error_rate(module, data.train)
-    tested = None if data.test is None else error_rate(module, data.test)
-    parameters = sum(parameter.numel() for parameter in module.parameters())
-    return Row(
-        name=f"{module.netpact_architecture}, original",
-        method="trained",
-        classes=data.classes,
-        parameters=parameters,
-        message_bytes=_FLOAT_BYTES * parameters,
-        train_error=errors / samples,
-        test_error=None if tested is None else tested[0] / tested[1],
-    )
-
-
-def _pact_row(key: str, folder: Path, data: Data, method: str) -> Row:
-    """Read the file back and verify it, as a stranger would."""
-    path = folder / f"{key}.pact"
-    pact = Pact.read(path)
-    verdict = verify(pact, data)
-    if pact.certificate is None:
-        raise PactError("the file has lost its certificate", where=str(path))
-    return Row(
-        name=key.replace("-", " ", 1),
-        method=method,
-        classes=data.classes,
-        parameters=count_parameters(pact),
-        message_bytes=len(pact.message),
-        train_error=pact.certificate.train_error,
-        test_error=verdict.test_error,
-        bound=pact.certificate.bound,
-        code_bits=pact.code_bits,
-        file=path.name,
-        agreed=verdict.agreed,
-    )
-
-
-def count_parameters(pact: Pact) -> int:
-    return sum(parameter.numel() for parameter in pact.to_module().parameters())
-
-
-def _finish(rows: list[Row], folder: Path, data: Data, *, delta: float, seed: int) -> Demonstration:
+def _finish(
+    rows: list[Row], folder: Path, data: Data, *, delta: float, seed: int, further: dict[str, str]
+) -> Demonstration:
     best = find_best(rows)
     certificate = None if best is None or best.file is None else Pact.read(folder / best.file).certificate
     sentence = (
@@ -235,6 +212,6 @@ def _finish(rows: list[Row], folder: Path, data: Data, *, delta: float, seed: in
         command=f"netpact demo --data {data.name} --seed {seed} --out {folder}",
         created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    page = render_page(rows, sentence=sentence, provenance=provenance, title=f"netpact: {data.name}")
+    page = render_page(rows, sentence=sentence, provenance=provenance, title=f"netpact: {data.name}", further=further)
     path = write_atomically(folder / "index.html", page.encode())
     return Demonstration(tuple(rows), sentence, provenance, path)

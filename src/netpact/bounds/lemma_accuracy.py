@@ -1,0 +1,96 @@
+"""How accurate a layer must be for its network's output, and how accurate so many numbers make it."""
+
+from __future__ import annotations
+
+import math
+
+from netpact.algebra.projection import check_accuracy
+from netpact.bounds.facts import LayerStability, Stability
+from netpact.bounds.logs import log
+from netpact.bounds.margin import margin_used
+from netpact.bounds.projecting import failure_shares, log_accuracies, log_count
+from netpact.certificates.bisection import safe_end
+from netpact.errors import PactError
+
+
+def log_amplifications(stability: Stability) -> list[float]:
+    """ln of eps / eps_i, layer by layer: what an error of layer i comes to at the output.
+
+        linear layer   6 c d / (mu_i mu_i->)              (Arora et al. 2018, Lemma 3)
+        convolution    6 c d beta_i / (mu_i mu_i->)       (Lemma 14, an estimate: Lemma 12 does not hold)
+
+    Infinite where a cushion is 0. The window's ceil(kappa/s) is in the count of Algorithm 4, not here.
+    """
+    accuracies = log_accuracies(stability, eps=1.0)
+    return [log(layer.well_distributed) - one for layer, one in zip(stability.layers, accuracies, strict=True)]
+
+
+def log_layer_counts(stability: Stability, *, samples: int, eps: float, delta: float) -> list[float]:
+    """ln of how many sign matrices each layer needs, so that the outputs are right within eps |f|:
+
+        k_i the least with 4 exp(-k_i (eps_i^2/4 - eps_i^3/6)) <= eta_i,   eps_i = eps mu_i mu_i-> / (6 c d)
+
+    With probability 1 - delta/2 over the signs, under the premises of Lemma 3; eta_i as in `failure_shares`. For a
+    convolution eps_i is divided by beta_i and by ceil(kappa/s), as Lemma 14 and Algorithm 4 say: an estimate.
+    """
+    check_accuracy(eps=eps, eta=delta)
+    shares = failure_shares(stability, samples=samples, delta=delta)
+    amplified = log_amplifications(stability)
+    return [
+        log_count(log(eps) - ahead - 0.5 * log(layer.overlap), eta=eta)
+        for layer, ahead, eta in zip(stability.layers, amplified, shares, strict=True)
+    ]
+
+
+def accuracy_for_gamma(gamma: float, *, output_norm: float) -> float:
+    """The relative accuracy of the outputs that leaves every margin above gamma positive:
+
+    eps = gamma / (sqrt(2) max|f(x)|)      (Lemma 10), at most 1 as Lemma 3 asks
+    """
+    used = margin_used(output_norm, norm="l2")
+    return min(1.0, gamma / used) if used > 0 else 1.0
+
+
+def valid_accuracy(*, count: int, eta: float) -> float:
+    """The least eps for which `count` sign matrices keep a fixed product but for a probability eta (Lemma 2):
+
+        4 exp(-k (eps^2/4 - eps^3/6)) <= eta
+
+    From above; infinite where no eps up to 1 will do, because the tail is proven for those only.
+    """
+    _check_count(count)
+    check_accuracy(eps=1.0, eta=eta)
+    needed = math.log(4.0 / eta) / count
+
+    def is_safe(eps: float) -> bool:
+        return eps**2 / 4 - eps**3 / 6 >= needed
+
+    return safe_end(is_safe, low=0.0, high=1.0) if is_safe(1.0) else math.inf
+
+
+def printed_accuracy(stability: Stability, *, count: int, samples: int, delta: float) -> float:
+    """What the 72 of Lemma 3 grants a layer with `count` numbers, h the most units of a layer:
+
+        eps_i^2 = 2 log(m d h / delta) / k_i,   so that  sum k_i = 72 c^2 d^2 log(m d h / delta) / eps^2 sum ...
+
+    The k behind it is too small: see `valid_accuracy`.
+    """
+    _check_count(count)
+    depth, widest = len(stability.layers), max(layer.units for layer in stability.layers)
+    return math.sqrt(2.0 * math.log(samples * depth * widest / delta) / count)
+
+
+def filter_accuracy(layer: LayerStability, *, count: int, eta: float) -> float:
+    """What Algorithm 4 claims for a convolution with `count` matrices (Lemma 13), its unknown constant Q taken as 1:
+
+        eps = ceil(kappa/s) log(1/eta) / sqrt(k)
+
+    An estimate: it rests on Lemma 12, which does not hold.
+    """
+    _check_count(count)
+    return math.sqrt(layer.overlap) * math.log(1.0 / eta) / math.sqrt(count)
+
+
+def _check_count(count: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise PactError(f"a whole number from 1 up is needed, got {count!r}", where="count")

@@ -1,0 +1,190 @@
+"""The record of a compressed network beside the lemmas of Arora et al. 2018: measured, promised, estimated."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+
+import numpy as np
+
+from netpact.bounds.estimate import Premise, finite
+from netpact.measurements.quantity import Numbers
+from netpact.promises import Promise
+
+_NAME = 14  # letters of a layer's name that fit beside six columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerComparison:
+    """One weight layer and what became of it.
+
+    count             k: the numbers that it is told by, where it was projected; None where it was told otherwise
+    change            measured: |A^ - A|_F / |A|_F
+    output_change     measured: the worst |x^i - x^^i| / |x^i| over the samples, all layers before it compressed too
+    product_error     estimate: eps of Lemma 2 for this k, by the valid tail; infinite where that reaches no eps <= 1
+    filter_error      estimate: eps of Lemma 13 for this k, for a convolution; its premise fails
+    """
+
+    name: str
+    kind: str
+    weights: int
+    count: int | None
+    change: float
+    output_change: float
+    product_error: float | None = None
+    filter_error: float | None = None
+
+    def to_json(self) -> dict[str, object]:
+        estimates = {"lemma_2": self.product_error, "lemma_13": self.filter_error}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "weights": self.weights,
+            "count": self.count,
+            "measured": {"change": finite(self.change), "output_change": finite(self.output_change)},
+            "estimate": {key: None if value is None else finite(value) for key, value in estimates.items()},
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LemmaEstimate:
+    """What a lemma says about the outputs: |f - f^| <= eps |f| on every sample.
+
+    eps          for the numbers that the layers have; infinite where a cushion is 0 or a layer has too few
+    output_norm  max |f(x)| over the samples
+    """
+
+    name: str
+    theorem: str
+    eps: float
+    output_norm: float
+    premises: tuple[Premise, ...]
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return "estimate"
+
+    @property
+    def failing(self) -> tuple[Premise, ...]:
+        return tuple(premise for premise in self.premises if premise.holds is False)
+
+    @property
+    def output_error(self) -> float | None:
+        """eps max|f|; None where a premise fails, because the lemma then says nothing."""
+        return None if self.failing else self.eps * self.output_norm
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "theorem": self.theorem,
+            "eps": finite(self.eps),
+            "output_error": self.output_error,
+            "premises": [premise.to_json() for premise in self.premises],
+            "ignored": list(self.ignored),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LemmaReport:
+    """A network and its compressed form on given samples. Three kinds of numbers, each named in the table:
+
+    measured  what was found on these samples
+    promise   proven for these samples, without probability (netpact.promised_error)
+    estimate  what the lemmas say for these counts, up to delta, under premises that are listed
+    """
+
+    layers: tuple[LayerComparison, ...]
+    promise: Promise
+    relative_error: float
+    lemmas: tuple[LemmaEstimate, ...]
+    network: str
+    delta: float
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"{self.network} and its compressed form",
+                f"on {self.promise.samples:,} samples of {self.promise.data_name}, delta = {self.delta:g}",
+                *_layer_rows(self.layers),
+                "",
+                f"  {'|f - f^|_2':<28}  {'median':>10}  {'most':>12}",
+                _output_row("measured", self.promise.measured),
+                _output_row("promise", self.promise.promised),
+                *(line for lemma in self.lemmas for line in _lemma_rows(lemma)),
+                f"  measured: at most {self.relative_error:.4g} |f|",
+            ]
+        )
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "network": self.network,
+            "data": self.promise.data_name,
+            "samples": self.promise.samples,
+            "delta": self.delta,
+            "layers": [layer.to_json() for layer in self.layers],
+            "measured": {
+                "median": _median(self.promise.measured),
+                "most": float(self.promise.measured.max()),
+                "relative": finite(self.relative_error),
+            },
+            "promise": self.promise.to_json(),
+            "estimates": [lemma.to_json() for lemma in self.lemmas],
+        }
+
+
+def _layer_rows(layers: tuple[LayerComparison, ...]) -> list[str]:
+    heads = [
+        ("", "", "", "|A^-A|/|A|", "|x^-x|/|x|", "Lemma 2", "Lemma 13"),
+        ("layer", "weights", "told by", "measured", "measured", "estimate", "estimate"),
+    ]
+    rows = [
+        (
+            layer.name if len(layer.name) <= _NAME else f"..{layer.name[2 - _NAME :]}",
+            f"{layer.weights:,}",
+            "-" if layer.count is None else f"{layer.count:,}",
+            f"{layer.change:.3g}",
+            f"{layer.output_change:.3g}",
+            _accuracy(layer.product_error),
+            _accuracy(layer.filter_error),
+        )
+        for layer in layers
+    ]
+    shown = 7 if any(layer.filter_error is not None for layer in layers) else 6
+    table = [row[:shown] for row in (*heads, *rows)]
+    widths = [max(len(row[column]) for row in table) for column in range(shown)]
+    return [
+        "  " + "  ".join([f"{row[0]:<{widths[0]}}", *(f"{row[k]:>{widths[k]}}" for k in range(1, shown))]).rstrip()
+        for row in table
+    ]
+
+
+def _accuracy(eps: float | None) -> str:
+    if eps is None:
+        return "-"
+    return f"{eps:.3g}" if math.isfinite(eps) else "above 1"
+
+
+def _output_row(word: str, numbers: Numbers) -> str:
+    return f"  {word:<28}  {_median(numbers):>10.4g}  {float(numbers.max()):>12.4g}"
+
+
+def _median(numbers: Numbers) -> float:
+    """Of an even number the upper one: what is promised for half of the samples must not be less."""
+    return float(np.quantile(numbers, 0.5, method="higher"))
+
+
+def _lemma_rows(lemma: LemmaEstimate) -> list[str]:
+    found = lemma.output_error
+    word = f"{lemma.kind} {lemma.name}"
+    told = "says nothing" if found is None else f"{found:.4g}"
+    return [
+        f"  {word:<28}  {'':>10}  {told:>12}  eps = {lemma.eps:.3g}",
+        *(line for premise in lemma.failing for line in _wrap(str(premise))),
+    ]
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(text, width=80, initial_indent="    ", subsequent_indent="      ")
