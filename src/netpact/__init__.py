@@ -16,7 +16,7 @@ from netpact.version import __version__
 
 if TYPE_CHECKING:
     from netpact.algebra import OperatorNorm, operator_norm
-    from netpact.bounds import Estimate, estimate_bounds
+    from netpact.bounds import Estimate, compare_with_lemmas, estimate_bounds
     from netpact.certificates import Certificate, risk_bound
     from netpact.certification import certify
     from netpact.datasets import Data, Split, as_data, load_data
@@ -51,6 +51,7 @@ _HOMES = {
     "operator_norm": "algebra",
     "OperatorNorm": "algebra",
     "Estimate": "bounds",
+    "compare_with_lemmas": "bounds",
     "estimate_bounds": "bounds",
     "risk_bound": "certificates",
     "Certificate": "certificates",
@@ -140,6 +141,7 @@ __all__ = [
     "certify",
     "certify_box",
     "certify_original",
+    "compare_with_lemmas",
     "compress",
     "estimate_bounds",
     "fold_batch_norm",

@@ -14,18 +14,27 @@ from methods.conformance import MethodConformance
 from torch import nn
 
 from netpact.algebra.projection import valid_count
-from netpact.datasets import Data
+from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
 from netpact.format import Pact, seal
 from netpact.forms import VARIANTS, Projection, Uniform, Zero
+from netpact.measurements import MeasureOptions, measure
 from netpact.methods import Method, Quantize, RandomProjection, compress, make_method, split_budget
 from netpact.network import Network, trace
 from netpact.promises import promised_error
 
+_KINDS = ("weight", "bias")
 _BAD: list[dict[str, Any]] = [
     *({"keep": keep} for keep in (0, 0.0, -3, 1.5, True, "half", float("nan"), (), (0,), (1.5,), (True,), [3])),
     *({"eps": eps, "variant": "signs"} for eps in (0, 1.5, True, "small", float("nan"))),
     {"eps": 0.5},
+    {"gamma": 0.5},
+    *({"gamma": gamma, "variant": "signs"} for gamma in (0, -1.0, True, "large", float("nan"), float("inf"))),
+    {"gamma": 0.5, "keep": 0.5, "variant": "signs"},
+    {"gamma": 0.5, "eps": 0.5, "variant": "signs"},
+    {"gamma": 0.5, "budget": "size", "variant": "signs"},
+    *({"budget": budget} for budget in ("margins", 1, True)),
+    {"keep": (3, 4), "budget": "cushions"},
     {"eps": 0.5, "keep": 0.5, "variant": "signs"},
     *({"variant": variant} for variant in ("gaussian", 1)),
     *({"bits": bits} for bits in (1, 17, 4.0, True, "8")),
@@ -44,6 +53,11 @@ class TestSigns(MethodConformance):
         RandomProjection(keep=60, variant="signs", bits=9, seed=4),
         RandomProjection(eps=0.9, variant="signs", bits=9),
     ]
+    bad: ClassVar[list[dict[str, Any]]] = _BAD
+
+
+class TestCushions(MethodConformance):
+    sizes: ClassVar[list[Method]] = [RandomProjection(keep=keep, budget="cushions") for keep in (0.1, 200, 0.9)]
     bad: ClassVar[list[dict[str, Any]]] = _BAD
 
 
@@ -104,6 +118,114 @@ def test_budgets_that_do_not_fit_the_network(mixed: Network) -> None:
         compress(mixed, RandomProjection(keep=1))
 
 
+def small_mlp(digits: Data) -> Network:
+    return trace(nn.Sequential(nn.Flatten(), nn.Linear(64, 12), nn.ReLU(), nn.Linear(12, 10)), digits)
+
+
+def told(network: Network, method: RandomProjection, samples: Samples | None) -> list[int]:
+    coded = compress(network, method, samples=samples).tensors
+    return [tensor.symbols.size for tensor in coded.values() if len(tensor.shape) >= 2]
+
+
+@pytest.mark.parametrize("kept", [250, 0.4, 1])
+def test_cushions_share_a_total_by_effective_parameters(kept: float, digits: Data) -> None:
+    """As netpact.measure tells them; a fraction is that of all weights together."""
+    network = small_mlp(digits)
+    if kept == 1:
+        with pytest.raises(PactError, match="keep: 2 layers need at least as many numbers, got 1"):
+            compress(network, RandomProjection(keep=1, budget="cushions"), samples=digits.train)
+        return
+    effective = [layer.effective_parameters for layer in measure(network, digits, MeasureOptions(samples=32)).layers]
+    total = kept if isinstance(kept, int) else round(kept * (768 + 120))
+    expected = split_budget(total, weights=[found.value for found in effective if found], caps=(768, 120))
+    assert tuple(told(network, RandomProjection(keep=kept, budget="cushions"), digits.train)) == expected
+    assert expected != split_budget(total, weights=(768, 120), caps=(768, 120)), "or the test says nothing"
+
+
+def test_cushions_in_the_order_of_the_tensors(digits: Data) -> None:
+    """The module lists its layers in another order than they run in."""
+
+    class Backwards(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last, self.first = nn.Linear(12, 10), nn.Linear(64, 12)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.last(torch.relu(self.first(x.flatten(1))))
+
+    forwards, backwards = small_mlp(digits), Backwards()
+    weights = forwards.module.state_dict()
+    backwards.load_state_dict(
+        {f"{name}.{kind}": weights[f"{place}.{kind}"] for name, place in (("first", 1), ("last", 3)) for kind in _KINDS}
+    )
+    method = RandomProjection(keep=250, budget="cushions")
+    assert told(trace(backwards, digits), method, digits.train) == told(forwards, method, digits.train)[::-1]
+
+
+def test_cushions_need_samples_and_layers_of_their_own(digits: Data, mixed: Network) -> None:
+    network = small_mlp(digits)
+    for method in (RandomProjection(budget="cushions"), RandomProjection(gamma=1.0, variant="signs")):
+        with pytest.raises(PactError, match="samples: cushions are measured on samples, and there are none") as raised:
+            compress(network, method)
+        assert "samples=data.train" in str(raised.value)
+    with pytest.raises(PactError, match="without batch norm"):
+        compress(mixed, RandomProjection(eps=0.5, budget="cushions", variant="signs"), samples=digits.train)
+    shared = nn.Linear(64, 64)
+    twice = trace(nn.Sequential(nn.Flatten(), shared, nn.ReLU(), shared, nn.ReLU(), nn.Linear(64, 10)), digits)
+    with pytest.raises(PactError, match=r"1\.weight: cushions are those of linear and convolution layers that run"):
+        compress(twice, RandomProjection(budget="cushions"), samples=digits.train)
+
+
+def test_a_dead_layer_has_no_share(digits: Data) -> None:
+    network = small_mlp(digits)
+    with torch.no_grad():
+        network.module.get_parameter("3.weight").zero_()
+    with pytest.raises(PactError, match=r"3\.weight: a cushion is 0 or a contraction infinite") as raised:
+        compress(network, RandomProjection(budget="cushions"), samples=digits.train)
+    assert 'budget="size"' in str(raised.value)
+
+
+def test_margins_of_real_networks_ask_for_more_numbers_than_weights(digits: Data) -> None:
+    """The paper's own recipe: every layer is told plainly, and the message is that of Quantize."""
+    network = small_mlp(digits)
+    own = compress(network, RandomProjection(gamma=1.0, variant="signs", bits=6), samples=digits.train)
+    assert seal(own).message == seal(compress(network, Quantize(bits=6))).message
+
+
+def aligned(count: int = 4) -> tuple[Network, Data]:
+    """A wide layer whose inputs all lie near its first singular vector: as large a cushion as there can be."""
+    generator = np.random.default_rng(0)
+    direction = generator.standard_normal(4096)
+    layer = nn.Linear(4096, 2, bias=False)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(np.stack([direction, 0.1 * generator.standard_normal(4096)])))
+    inputs = direction * generator.uniform(0.5, 2.0, (count, 1)) + 0.05 * generator.standard_normal((count, 4096))
+    data = as_data((inputs.astype(np.float32), np.arange(count) % 2), classes=2)
+    return trace(layer, data), data
+
+
+def test_law_an_accuracy_of_the_outputs_is_kept_by_the_method() -> None:
+    """Counts by hand, eps_1 = eps mu / (6 sqrt 2); then |f - f^| <= eps |f| for every seed."""
+    network, data = aligned()
+    weight = network.module.get_parameter("weight").detach().double().numpy()
+    inputs = next(iter(data.train.batches(4)))[0].astype(np.float64)
+    exact = inputs @ weight.T
+    norm = np.linalg.norm
+    cushion = min(norm(f) / (norm(weight) * norm(x)) for f, x in zip(exact, inputs, strict=True))
+    # Rows of the Jacobian at 4 samples: eta = 0.02 / (2 * 1 * 4 * 2).
+    expected = valid_count(eps=0.9 * cushion / (6 * math.sqrt(2)), eta=0.02 / 16)
+    gamma = 0.9 * math.sqrt(2) * max(map(norm, exact))
+    by_gamma = RandomProjection(gamma=float(gamma), variant="signs", bits=16)
+    assert told(network, by_gamma, data.train) == pytest.approx([expected], abs=1)
+    assert expected < weight.size, "or nothing is projected"
+    for seed in range(12):
+        method = RandomProjection(eps=0.9, budget="cushions", variant="signs", bits=16, seed=seed)
+        coded = compress(network, method, samples=data.train).tensors["weight"]
+        assert coded.symbols.size == pytest.approx(expected, abs=1)
+        off = inputs @ coded.weights().T - exact
+        assert (norm(off, axis=1) <= 0.9 * norm(exact, axis=1)).all()
+
+
 def test_a_tensor_of_zeros_stays_zero(digits: Data) -> None:
     linear = nn.Linear(64, 10)
     with torch.no_grad():
@@ -135,6 +257,10 @@ def test_the_command_line_can_name_it() -> None:
     method = make_method("random-projection", {"keep": "0.25", "variant": "signs", "bits": "6"})
     assert method == RandomProjection(keep=0.25, variant="signs", bits=6)
     assert make_method("random-projection", {"keep": "5000"}) == RandomProjection(keep=5000)
+    method = make_method("random-projection", {"keep": "0.5", "budget": "cushions"})
+    assert method == RandomProjection(keep=0.5, budget="cushions")
+    method = make_method("random-projection", {"gamma": "2", "variant": "signs"})
+    assert method == RandomProjection(gamma=2, variant="signs", budget="cushions")
 
 
 budgets = st.lists(st.tuples(st.floats(1e-12, 1e12), st.integers(1, 10**6)), min_size=1, max_size=12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -251,3 +252,27 @@ def test_a_run_that_trace_did_not_see_is_told() -> None:
     network.module.times = 2  # type: ignore[assignment]
     with pytest.raises(PactError, match="Growing: run 2 of again was not there when the network was traced"):
         list(stream_activations(network, drawn(4).train))
+
+
+def test_layers_before_the_start_are_not_run_again(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their outputs are kept from one run; the modules are left as they were."""
+    start, last = 2, len(network.layers) + 1
+    ran: list[str] = []
+    for kind in {type(network.module.get_submodule(layer.name)) for layer in network.layers}:
+        monkeypatch.setattr(kind, "forward", _counting(kind.forward, ran))
+    partial = PartialMap(network, start, (last,), whole_batch())
+    expected = partial(partial.point())
+    once = len(ran)
+    assert once == 2 * len(network.layers) - start
+    partial.push(partial.point())
+    partial.pull(*(torch.ones_like(value) for value in expected))
+    assert len(ran) == once + 2 * (len(network.layers) - start)
+    assert not any("forward" in part.__dict__ for part in network.module.modules())
+
+
+def _counting(forward: Callable[..., Tensor], ran: list[str]) -> Callable[..., Tensor]:
+    def run(self: nn.Module, x: Tensor) -> Tensor:
+        ran.append(type(self).__name__)
+        return forward(self, x)
+
+    return run

@@ -4,6 +4,8 @@ from netpact.bounds.compressibility import Compressibility, compressible, finite
 from netpact.bounds.estimate import Estimate, Premise
 from netpact.bounds.estimates import Estimates, LayerBudget
 from netpact.bounds.estimating import check_names, estimate_bounds
+from netpact.bounds.lemma_report import LayerComparison, LemmaEstimate, LemmaReport
+from netpact.bounds.lemmas import compare_with_lemmas
 from netpact.bounds.linear import vector_compress_rate, vector_project_rate
 from netpact.bounds.margin import OUTPUT_NORMS, Gamma, margin_used
 from netpact.bounds.norms import READINGS, LayerNorms, measure_norms
@@ -22,9 +24,13 @@ __all__ = [
     "Estimates",
     "Gamma",
     "LayerBudget",
+    "LayerComparison",
     "LayerNorms",
+    "LemmaEstimate",
+    "LemmaReport",
     "Premise",
     "check_names",
+    "compare_with_lemmas",
     "compressible",
     "estimate_bounds",
     "finite_class_bound",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import textwrap
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +9,6 @@ import numpy as np
 from netpact.bounds.estimate import Premise, finite
 from netpact.measurements.quantity import Numbers
 from netpact.promises import Promise
-
-_NAME = 14  # letters of a layer's name that fit beside six columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,19 +100,9 @@ class LemmaReport:
     delta: float
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.network} and its compressed form",
-                f"on {self.promise.samples:,} samples of {self.promise.data_name}, delta = {self.delta:g}",
-                *_layer_rows(self.layers),
-                "",
-                f"  {'|f - f^|_2':<28}  {'median':>10}  {'most':>12}",
-                _output_row("measured", self.promise.measured),
-                _output_row("promise", self.promise.promised),
-                *(line for lemma in self.lemmas for line in _lemma_rows(lemma)),
-                f"  measured: at most {self.relative_error:.4g} |f|",
-            ]
-        )
+        from netpact.bounds.lemma_wording import describe
+
+        return describe(self)
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -126,7 +112,7 @@ class LemmaReport:
             "delta": self.delta,
             "layers": [layer.to_json() for layer in self.layers],
             "measured": {
-                "median": _median(self.promise.measured),
+                "median": upper_median(self.promise.measured),
                 "most": float(self.promise.measured.max()),
                 "relative": finite(self.relative_error),
             },
@@ -135,56 +121,6 @@ class LemmaReport:
         }
 
 
-def _layer_rows(layers: tuple[LayerComparison, ...]) -> list[str]:
-    heads = [
-        ("", "", "", "|A^-A|/|A|", "|x^-x|/|x|", "Lemma 2", "Lemma 13"),
-        ("layer", "weights", "told by", "measured", "measured", "estimate", "estimate"),
-    ]
-    rows = [
-        (
-            layer.name if len(layer.name) <= _NAME else f"..{layer.name[2 - _NAME :]}",
-            f"{layer.weights:,}",
-            "-" if layer.count is None else f"{layer.count:,}",
-            f"{layer.change:.3g}",
-            f"{layer.output_change:.3g}",
-            _accuracy(layer.product_error),
-            _accuracy(layer.filter_error),
-        )
-        for layer in layers
-    ]
-    shown = 7 if any(layer.filter_error is not None for layer in layers) else 6
-    table = [row[:shown] for row in (*heads, *rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(shown)]
-    return [
-        "  " + "  ".join([f"{row[0]:<{widths[0]}}", *(f"{row[k]:>{widths[k]}}" for k in range(1, shown))]).rstrip()
-        for row in table
-    ]
-
-
-def _accuracy(eps: float | None) -> str:
-    if eps is None:
-        return "-"
-    return f"{eps:.3g}" if math.isfinite(eps) else "above 1"
-
-
-def _output_row(word: str, numbers: Numbers) -> str:
-    return f"  {word:<28}  {_median(numbers):>10.4g}  {float(numbers.max()):>12.4g}"
-
-
-def _median(numbers: Numbers) -> float:
+def upper_median(numbers: Numbers) -> float:
     """Of an even number the upper one: what is promised for half of the samples must not be less."""
     return float(np.quantile(numbers, 0.5, method="higher"))
-
-
-def _lemma_rows(lemma: LemmaEstimate) -> list[str]:
-    found = lemma.output_error
-    word = f"{lemma.kind} {lemma.name}"
-    told = "says nothing" if found is None else f"{found:.4g}"
-    return [
-        f"  {word:<28}  {'':>10}  {told:>12}  eps = {lemma.eps:.3g}",
-        *(line for premise in lemma.failing for line in _wrap(str(premise))),
-    ]
-
-
-def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(text, width=80, initial_indent="    ", subsequent_indent="      ")

@@ -90,11 +90,15 @@ def _open(
             f"a Pact, a Compressed or a torch.nn.Module is needed, got {type(compressed).__name__}", where="compressed"
         )
     own = isinstance(compressed.architecture, OwnModule)
-    forms = {name.removesuffix(".weight"): tensor.form for name, tensor in compressed.tensors.items()}
+    forms = {name.rpartition(".")[0]: tensor.form for name, tensor in compressed.tensors.items() if _is_weight(name)}
     projected = {name: form for name, form in forms.items() if isinstance(form, Projection) and not form.by_rows}
     dependent = tuple(name for name, form in projected.items() if form.variant != "signs")
     module = load_module(compressed, copy.deepcopy(network.module) if own else None)
     return module, Told({name: form.count for name, form in projected.items()}, dependent)
+
+
+def _is_weight(tensor: str) -> bool:
+    return tensor.rpartition(".")[2] == "weight"
 
 
 def _refuse_batch_norm(network: Network) -> None:

@@ -49,15 +49,18 @@ def forecast(
     if options.needs(SAMPLES):
         seconds += samples * plain
         parts.append(f"{samples:,} samples in one pass")
+    push = (
+        _push_seconds(network, structure, few) / len(few) if options.needs(JACOBIANS) or options.needs(NOISE) else 0.0
+    )
     pairs = sum(len(structure.ends(index)) for index in structure.indices)
     if pairs and options.needs(JACOBIANS):
         seconds += chosen * (_probe_seconds(network, structure, few) * _PROBES) / len(few)
-        seconds += chosen * len(structure.layers) * _push_seconds(network, structure, few) / len(few)
+        seconds += chosen * len(structure.layers) * (1.5 * plain + push)
         parts.append(f"{chosen:,} samples x {pairs} pairs of layers")
     if pairs and options.needs(NOISE):
-        # Two noises for each layer: a compressed pass, a moved one, a derivative.
-        each = 2 * plain + _push_seconds(network, structure, few) / len(few)
-        seconds += chosen * options.draws * 2 * len(structure.layers) * each
+        # One compressed pass; for each layer a plain one up to it, and after it two moved ones and two derivatives.
+        each = plain + len(structure.layers) * (2 * plain + 2 * push)
+        seconds += chosen * options.draws * each
         parts.append(f"{chosen:,} samples x {options.draws * 2 * len(structure.layers)} noises")
     return Cost(seconds, ", ".join(parts) or "weights only")
 
@@ -83,8 +86,12 @@ def _probe_seconds(network: Network, structure: Structure, few: Tensor) -> float
 
 
 def _push_seconds(network: Network, structure: Structure, few: Tensor) -> float:
-    first = structure.layers[0].index
-    partial = PartialMap(network, first, structure.ends(first), few)
+    """A derivative from the middle layer that has something after it: what the layers take on average."""
+    starts = [layer.index for layer in structure.layers if structure.ends(layer.index)]
+    if not starts:
+        return 0.0
+    middle = starts[len(starts) // 2]
+    partial = PartialMap(network, middle, structure.ends(middle), few)
     return _seconds(lambda: partial.push(partial.point()))
 
 

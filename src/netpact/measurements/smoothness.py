@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -34,6 +34,7 @@ def measure_smoothness(
     same without biases. One draw of the noise gives one number; the worst of a few draws stands for the quantile.
     """
     found: dict[int, Numbers] = {}
+    replaced = _run_replaced(network, structure, inputs, drawn)
     for layer in structure.layers:
         ends = structure.ends(layer.index)
         if not ends:
@@ -43,9 +44,10 @@ def measure_smoothness(
             point = partial.point()
             clean = partial(point)
         worst = np.full(len(inputs), np.inf)
-        for noise in _noises(network, structure, layer.index, inputs, drawn, point):
+        for output in replaced[layer.index]:
+            noise = output - point
             with torch.no_grad():
-                moved = partial(point + noise)
+                moved = partial(output)
             pushed = partial.push(noise)
             for at_end, after, slope in zip(clean, moved, pushed, strict=True):
                 size = (norms_of(noise) * norms_of(at_end)).numpy()
@@ -55,27 +57,25 @@ def measure_smoothness(
     return found
 
 
-def _noises(
-    network: Network, structure: Structure, index: int, inputs: Tensor, drawn: Mapping[int, Tensor], point: Tensor
-) -> Iterator[Tensor]:
-    """The change of x^i with the layers before it replaced (none for the first layer), and with it replaced as well."""
-    before = {layer.name: drawn[layer.index] for layer in structure.layers if layer.index < index}
-    own = {layer.name: drawn[layer.index] for layer in structure.layers if layer.index == index}
-    for replaced in (before, before | own):
-        if replaced:
-            yield _output_with(network, replaced, index, inputs) - point
-
-
 @torch.no_grad()
-def _output_with(network: Network, replaced: Mapping[str, Tensor], index: int, inputs: Tensor) -> Tensor:
-    found: list[Tensor] = []
+def _run_replaced(
+    network: Network, structure: Structure, inputs: Tensor, drawn: Mapping[int, Tensor]
+) -> dict[int, tuple[Tensor, ...]]:
+    """x^i of every layer with the weights before it replaced (not for the first), and with its own replaced as well.
 
-    def keep(at: int, _: Tensor, output: Tensor) -> Tensor:
-        if at == index:
-            found.append(output)
+    One pass with all weights replaced tells both: no layer sees what comes after it, and the first of the two is what
+    the layer's own weights make of the input that it receives in that pass.
+    """
+    found: dict[int, tuple[Tensor, ...]] = {}
+    parts = {layer.index: layer.part for layer in structure.layers[1:]}
+    received: dict[int, Tensor] = {}
+
+    def keep(index: int, given: Tensor, output: Tensor) -> Tensor:
+        if index in drawn:
+            received[index], found[index] = given, (output,)
         return output.clone()
 
-    weights = {f"{name}.weight": weight for name, weight in replaced.items()}
-    with watching(network, keep):
+    weights = {f"{layer.name}.weight": drawn[layer.index] for layer in structure.layers}
+    with watching(network, keep, copy_inputs=True):
         torch.func.functional_call(network.module, weights, (inputs,))
-    return found[0]
+    return {index: (*((parts[index](received[index]),) if index in parts else ()), *found[index]) for index in found}

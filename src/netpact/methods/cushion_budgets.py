@@ -75,7 +75,7 @@ class LayerCushions:
 
     def _in_order(self, stability: Stability, numbers: Sequence[float]) -> list[float]:
         """From the order in which layers run to that of the tensors."""
-        found = {f"{layer.name}.weight": one for layer, one in zip(stability.layers, numbers, strict=True)}
+        found = {_tensor_name(layer.name): one for layer, one in zip(stability.layers, numbers, strict=True)}
         return [found[name] for name in self.names]
 
 
@@ -87,7 +87,7 @@ def measure_cushions(
     measures = measure(folded, samples, MeasureOptions(samples=_JACOBIANS, only=_READ), progress=progress)
     inputs, _ = next(iter(samples.batches(2)))
     structure = find_structure(folded, torch.from_numpy(inputs))
-    known = [f"{layer.name}.weight" for layer in structure.layers if not folded.is_shared(layer.index)]
+    known = [_tensor_name(layer.name) for layer in structure.layers if not folded.is_shared(layer.index)]
     for name in names:
         if name not in known:
             raise PactError(
@@ -103,3 +103,8 @@ def measure_cushions(
         measures.max_output_norm.value,
         samples.count,
     )
+
+
+def _tensor_name(layer: str) -> str:
+    """A network that is one layer has the empty name for it."""
+    return f"{layer}.weight" if layer else "weight"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +15,7 @@ from netpact.forms import VARIANTS, CodedTensor, Projection, Zero
 from netpact.methods.cushion_budgets import LayerCushions, measure_cushions
 from netpact.methods.fitting import Array, fit_uniform_step, round_uniform, zero_tensor
 from netpact.methods.layer_budgets import split_budget
+from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, SIZE, check_gamma, check_keep, check_total
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
 from netpact.progress import Progress
@@ -24,8 +24,6 @@ from netpact.stream import MAX_SEED
 if TYPE_CHECKING:
     from netpact.datasets import Samples
 
-BUDGETS = ("size", "cushions")
-_SIZE, _CUSHIONS = BUDGETS
 _KEEP = 0.5
 # The probability that an accuracy is missed: that of a fixed product of a layer, or that of the outputs.
 _FAILURE = 0.01
@@ -69,7 +67,7 @@ class RandomProjection:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= MAX_SEED:
             raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {self.seed!r}", where="seed")
         if self.budget is None:
-            object.__setattr__(self, "budget", _SIZE if self.gamma is None else _CUSHIONS)
+            object.__setattr__(self, "budget", SIZE if self.gamma is None else CUSHIONS)
         if self.budget not in BUDGETS:
             raise one_of(self.budget, BUDGETS, option="budget")
         self._check_amount()
@@ -82,15 +80,15 @@ class RandomProjection:
         if not given:
             object.__setattr__(self, "keep", _KEEP)
         elif self.keep is not None:
-            _check_keep(self.keep, by_cushions=self.budget == _CUSHIONS)
+            check_keep(self.keep, by_cushions=self.budget == CUSHIONS)
         elif self.variant != "signs":
             raise PactError('an accuracy is proven for variant="signs" only', where=given[0], hint="or give keep")
         elif self.eps is not None:
             valid_count(eps=self.eps, eta=_FAILURE)
         else:
             assert self.gamma is not None
-            _check_gamma(self.gamma)
-            if self.budget != _CUSHIONS:
+            check_gamma(self.gamma)
+            if self.budget != CUSHIONS:
                 raise PactError('a margin is kept with budget="cushions" only', where="budget", hint="leave it out")
 
     def compress(
@@ -99,10 +97,9 @@ class RandomProjection:
         plain = Quantize(bits=self.bits).compress(network)
         weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
         sizes = tuple(tensor.numel() for tensor in weights.values())
-        if self.budget == _CUSHIONS:
-            self._refuse_without(samples, network)
-            assert samples is not None
-            cushions = measure_cushions(network, samples, names=tuple(weights), progress=progress)
+        if self.budget == CUSHIONS:
+            given = self._needed_samples(samples, network)
+            cushions = measure_cushions(network, given, names=tuple(weights), progress=progress)
             counts = self._counts_by_cushions(cushions, sizes)
         else:
             counts = self._counts(sizes)
@@ -113,7 +110,7 @@ class RandomProjection:
         }
         return replace(plain, tensors={**plain.tensors, **projected})
 
-    def _refuse_without(self, samples: Samples | None, network: Network) -> None:
+    def _needed_samples(self, samples: Samples | None, network: Network) -> Samples:
         if samples is None:
             raise PactError(
                 "cushions are measured on samples, and there are none",
@@ -126,6 +123,7 @@ class RandomProjection:
                 where=network.name,
                 hint="fold it first: netpact.fold_batch_norm(module, data); on the command line --fold",
             )
+        return samples
 
     def _counts_by_cushions(self, cushions: LayerCushions, sizes: tuple[int, ...]) -> tuple[int, ...]:
         delta = 2 * _FAILURE  # Lemma 3 holds but for a probability of delta/2
@@ -136,7 +134,7 @@ class RandomProjection:
         assert self.keep is not None
         assert not isinstance(self.keep, tuple)
         total = self.keep if isinstance(self.keep, int) else max(len(sizes), round(self.keep * sum(sizes)))
-        _check_total(total, sizes)
+        check_total(total, sizes)
         return cushions.split(total, caps=sizes)
 
     def _counts(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -150,7 +148,7 @@ class RandomProjection:
                 )
             return tuple(min(pair) for pair in zip(self.keep, sizes, strict=True))
         if isinstance(self.keep, int):
-            _check_total(self.keep, sizes)
+            check_total(self.keep, sizes)
             return split_budget(self.keep, weights=sizes, caps=sizes)
         assert self.keep is not None
         return tuple(max(1, round(self.keep * size)) for size in sizes)
@@ -165,33 +163,3 @@ class RandomProjection:
             return zero_tensor(values.shape)
         symbols = round_uniform(products, grid, bits=self.bits).symbols
         return CodedTensor(replace(form, step=grid.step), symbols, values.shape)
-
-
-def _check_total(total: int, sizes: tuple[int, ...]) -> None:
-    if total < len(sizes):
-        raise PactError(f"{len(sizes)} layers need at least as many numbers, got {total}", where="keep")
-
-
-def _check_gamma(gamma: object) -> None:
-    if isinstance(gamma, bool) or not isinstance(gamma, (int, float)) or not 0 < gamma < math.inf:
-        raise PactError(f"a margin is a finite number above 0, got {gamma!r}", where="gamma")
-
-
-def _check_keep(keep: object, *, by_cushions: bool) -> None:
-    if not _is_amount(keep):
-        raise PactError(
-            f"a whole number from 1 up, a fraction above 0 and up to 1, or a tuple of counts is needed, got {keep!r}",
-            where="keep",
-        )
-    if by_cushions and isinstance(keep, tuple):
-        raise PactError('a count for each layer leaves nothing to share by budget="cushions"', where="keep")
-
-
-def _is_amount(keep: object) -> bool:
-    if isinstance(keep, tuple):
-        return bool(keep) and all(
-            isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in keep
-        )
-    if isinstance(keep, bool) or not isinstance(keep, (int, float)):
-        return False
-    return keep >= 1 if isinstance(keep, int) else 0 < keep <= 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
@@ -43,16 +44,21 @@ class PartialMap:
 
     def point(self) -> Tensor:
         """x^i of these samples."""
-        found: list[Tensor] = []
+        return self._reached[self.start]
+
+    @cached_property
+    def _reached(self) -> dict[int, Tensor]:
+        """The outputs of the layers up to i. Those before it stay what they are whatever layer i returns."""
+        found: dict[int, Tensor] = {}
 
         def keep(index: int, _: Tensor, output: Tensor) -> Tensor:
-            if index == self.start:
-                found.append(output)
+            if index <= self.start:
+                found[index] = output
             return output.clone()
 
         with torch.no_grad(), watching(self.network, keep):
             self.network.module(self.inputs)
-        return found[0]
+        return found
 
     def __call__(self, x: Tensor) -> tuple[Tensor, ...]:
         """x^j for every j in `ends`, if layer i had returned x."""
@@ -65,7 +71,7 @@ class PartialMap:
                 found[index] = output
             return output.clone()
 
-        with watching(self.network, replace):
+        with watching(self.network, replace, known=self._reached):
             found[len(self.network.layers) + 1] = self.network.module(self.inputs)
         missing = [end for end in self.ends if end not in found]
         if missing:
@@ -82,7 +88,7 @@ class PartialMap:
 
     def pull(self, *weights: Tensor) -> Tensor:
         """sum over j of (J^{i,j})^T w_j, from one backward pass; one w for each j in `ends`."""
-        x = self.point().requires_grad_()
+        x = self.point().clone().requires_grad_()
         with torch.enable_grad():
             outputs = self(x)
             (gradient,) = torch.autograd.grad(outputs, x, grad_outputs=weights)
