@@ -101,9 +101,11 @@ def test_bad_options_are_told(weights: str, further: list[str], where: str, caps
     assert record["error"]
 
 
-def test_an_untrained_network_of_ours_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["measure", "mlp:8", "--data", "digits", "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["where"] == "--weights"
+def test_an_untrained_network_of_ours_is_measured_and_called_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["measure", "mlp:8", "--data", "digits", "--only", "frobenius", "--json"]) == 0
+    told = capsys.readouterr()
+    assert "before training" in told.err
+    assert len(json.loads(told.out)["layers"]) == 2
 
 
 def test_the_start_of_an_own_module_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netpact.cli.console import people
 from netpact.errors import PactError
 
 if TYPE_CHECKING:
@@ -50,6 +51,13 @@ def trained_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
             where="--weights",
             hint=f"train it first: netpact train {name} --data {data.name} --out weights.safetensors",
         )
+    return open_model(name, data, weights=weights)
+
+
+def examined_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
+    """As open_model, for looking at a network: one of ours without weights is an untrained one, which is said."""
+    if weights is None and not names_own_function(name):
+        people.print(f"without --weights this is {name} as it is before training", style="yellow", soft_wrap=True)
     return open_model(name, data, weights=weights)
 
 

@@ -52,7 +52,7 @@ def bounds(
     Example: netpact bounds mlp --weights mlp.safetensors --data digits --pact mlp.pact
     """
     from netpact.bounds import EstimateOptions, check_names, estimate_bounds
-    from netpact.cli.models import trained_model
+    from netpact.cli.models import examined_model
     from netpact.datasets import load_data
     from netpact.network import trace
     from netpact.reports.bound_rows import bound_table, row_of_estimate
@@ -64,7 +64,7 @@ def bounds(
     check_names(only or [])
     source = load_data(data)
     certified = _open_certificate(pact, source)
-    network = trace(trained_model(model, source, weights=weights), source)
+    network = trace(examined_model(model, source, weights=weights), source)
     measures = _measure(network, source, only or [], samples)
     with progress_bar("margins") as bar:
         found = estimate_bounds(network, source, options, only=only or [], measures=measures, progress=bar)

@@ -59,7 +59,7 @@ def experiment(
             announce=lambda forecast: people.print(str(forecast), soft_wrap=True),
             progress=lambda task: bar(task.done, task.total),
         )
-    people.print(f"{result.data}. {result.note}", soft_wrap=True, markup=False)
+    people.print(result.note, soft_wrap=True, markup=False)
     for study in result.studies:
         people.print(f"  {describe_accuracy(study)}", soft_wrap=True, markup=False)
     people.print(_table(result))

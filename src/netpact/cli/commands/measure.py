@@ -24,7 +24,7 @@ _INITIAL = "initial"
 def measure(
     model: ModelName,
     data: DataName,
-    weights: Annotated[Path | None, typer.Option(help="The trained weights.", show_default=False)] = None,
+    weights: Annotated[Path | None, typer.Option(help="The trained weights; without: before training.", show_default=False)] = None,
     samples: Annotated[int, typer.Option(help="At how many samples Jacobians and noise are looked at.")] = 200,
     only: Annotated[
         list[str] | None,
@@ -49,7 +49,7 @@ def measure(
 
     Example: netpact measure mlp:64-32 --weights mlp.safetensors --data digits
     """
-    from netpact.cli.models import trained_model
+    from netpact.cli.models import examined_model
     from netpact.datasets import load_data
     from netpact.files import write_atomically
     from netpact.measurements import FROM_INITIAL, MeasureOptions
@@ -63,7 +63,7 @@ def measure(
     names = tuple(name for entry in only or () for name in entry.split(",") if name)
     options = MeasureOptions(samples=samples, only=names, seed=Seed(seed))
     source = load_data(data)
-    module = trained_model(model, source, weights=weights)
+    module = examined_model(model, source, weights=weights)
     other = _open_other(against, model, source, seed=seed)
     found = _run(module, source, options, initial=other if against == _INITIAL else None, what=f"measuring {model}")
     rest = tuple(name for name in names if name not in FROM_INITIAL)
