@@ -24,7 +24,9 @@ _INITIAL = "initial"
 def measure(
     model: ModelName,
     data: DataName,
-    weights: Annotated[Path | None, typer.Option(help="The trained weights; without: before training.", show_default=False)] = None,
+    weights: Annotated[
+        Path | None, typer.Option(help="The trained weights; without: before training.", show_default=False)
+    ] = None,
     samples: Annotated[int, typer.Option(help="At how many samples Jacobians and noise are looked at.")] = 200,
     only: Annotated[
         list[str] | None,

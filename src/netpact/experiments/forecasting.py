@@ -1,0 +1,68 @@
+"""How long an experiment will take: a few steps of each network's training are timed and multiplied."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from netpact.datasets import Data
+from netpact.experiments.presets import Case
+from netpact.experiments.studying import start_network, train_options
+from netpact.seed import Seed
+
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_FORWARD_SHARE = 1 / 3  # of a step; each epoch ends with a pass over all samples that has no backward half
+_TIMED = 2  # steps, after a first one that loads and allocates
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """seconds of training that are still to be done, for so many networks; measuring comes on top."""
+
+    seconds: float
+    networks: int
+
+    def __str__(self) -> str:
+        if not self.networks:
+            return "all networks are trained and measured already"
+        return f"{self.networks} networks to train: about {_told(self.seconds)} on this machine; measuring comes on top"
+
+
+def forecast_training(waiting: Sequence[tuple[Case, Data]]) -> Forecast:
+    """Networks that are not in the store yet. A checkpoint of a killed run is not looked at: it may be less."""
+    steps: dict[Case, float] = {}
+    total = 0.0
+    for case, data in waiting:
+        if case not in steps:
+            steps[case] = _step_seconds(case, data)
+        size = train_options(case, Seed(0)).batch_size
+        per_epoch = -(-data.train.count // size)
+        total += case.epochs * per_epoch * steps[case] * (1 + _FORWARD_SHARE)
+    return Forecast(total, len(waiting))
+
+
+def _step_seconds(case: Case, data: Data) -> float:
+    module = start_network(case, data, Seed(0))
+    inputs, labels = next(iter(data.train.batches(train_options(case, Seed(0)).batch_size)))
+    x, y = torch.from_numpy(inputs), torch.from_numpy(labels)
+
+    def step() -> None:
+        nn.functional.cross_entropy(module(x), y).backward()
+
+    step()
+    started = time.perf_counter()
+    for _ in range(_TIMED):
+        step()
+    return (time.perf_counter() - started) / _TIMED
+
+
+def _told(seconds: float) -> str:
+    if seconds < _MINUTE:
+        return f"{max(seconds, 1):.0f} seconds"
+    if seconds < 2 * _HOUR:
+        return f"{seconds / _MINUTE:.0f} minutes"
+    return f"{seconds / _HOUR:.0f} hours" if seconds < 2 * _DAY else f"{seconds / _DAY:.0f} days"

@@ -1,0 +1,168 @@
+"""An experiment as one self-contained HTML page: findings, figures, networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from netpact.bounds import RULES
+from netpact.experiments.experiment import Experiment, describe_accuracy, describe_numbers
+from netpact.experiments.findings import Finding
+from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG
+from netpact.experiments.records import CONTRACTION, CUSHION, DRAWN, Study, StudyLayer
+from netpact.monitoring.drawing import draw_history
+from netpact.reports.bound_page import bars_svg
+from netpact.reports.bound_rows import BoundRow
+from netpact.reports.distributions import Spread, distributions_svg
+from netpact.reports.page import frame_facts, frame_page
+from netpact.reports.text import count, escape
+
+_WIDTHS = (("wide", 900), ("narrow", 380))
+_WHOLE = 100.0  # percent from here on are told without decimals
+_HEADINGS = {
+    CUSHION: "Layer cushion",
+    "min_interlayer_cushion_unclipped": "Minimal interlayer cushion, not clipped",
+    CONTRACTION: "Activation contraction",
+    "interlayer_smoothness": "Interlayer smoothness",
+}
+
+
+def render_experiment(experiment: Experiment, *, about: str) -> str:
+    """The whole page as text. Figures are of the first seed; the findings are about all."""
+    title = f"netpact experiment {experiment.name}"
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p>{escape(about)} (Arora et al. 2018). {escape(experiment.note)} These are measurements and estimates, no "
+        "certificates.</p>",
+        _findings(experiment.findings),
+        *_FIGURES[experiment.name](experiment),
+        _networks(experiment),
+        _footer(experiment),
+    ]
+    return frame_page("\n".join(parts), title=title, version=experiment.version)
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    rows = [
+        f'<tr><th scope="row">{escape(one.claim)}<small>{escape(one.rule)}</small></th>'
+        f"<td>{escape(describe_numbers(one))}</td><td>{one.verdict}</td></tr>"
+        for one in findings
+    ]
+    return _table("Findings", ("finding and rule", "each seed", "verdict"), rows)
+
+
+def _networks(experiment: Experiment) -> str:
+    items = "".join(f"<li>{escape(describe_accuracy(one))}</li>" for one in experiment.studies)
+    return f"<h2>Networks</h2>\n<ul>{items}</ul>"
+
+
+def _trained_and_random(experiment: Experiment) -> list[str]:
+    first = experiment.chosen(VGG)[0]
+    words = f"Filled: {first.model}, trained; outline: the same layers with Gaussian weights. Seed {first.seed}."
+    return [_spread(name, first.layers, first.random, words, tag="random") for name in DRAWN]
+
+
+def _true_and_shuffled(experiment: Experiment) -> list[str]:
+    first, second = experiment.chosen(ALEXNET)[0], experiment.chosen(SHUFFLED)[0]
+    words = f"Filled: {first.model}, true labels; outline: shuffled labels. Seed {first.seed}."
+    return [_spread(name, first.layers, second.layers, words, tag="shuffled") for name in (CUSHION, CONTRACTION)]
+
+
+def _bounds(experiment: Experiment) -> list[str]:
+    first = experiment.chosen(VGG)[0]
+    rows = [_bound_row(first, name, power) for name, power in first.bounds.items()]
+    bars = _both(lambda width: bars_svg(rows, samples=first.samples, width=width))
+    curves = _both(lambda width: draw_history(first.epochs, "figure-2", width=width, id_="history"))
+    return [
+        f"<h2>Bounds compared</h2>\n<p>{escape(first.model)}, seed {first.seed}; depth, constants and logarithms are "
+        f"left out.</p>\n{bars}",
+        f"<h2>Bound over training</h2>\n<p>log10 of the capacity, rescaled to the range of the generalization error."
+        f"</p>\n{curves}",
+        *_true_and_shuffled(experiment),
+    ]
+
+
+def _budgets(experiment: Experiment) -> list[str]:
+    studies = experiment.chosen(VGG)
+    rows = []
+    for place, layer in enumerate(studies[0].layers):
+        cells = "".join(f"<td>{_percent(one.layers[place])}</td>" for one in studies)
+        rows.append(f'<tr><th scope="row">{escape(layer.name)}</th><td>{count(layer.parameters)}</td>{cells}</tr>')
+    heads = ("layer", "actual", *(f"seed {one.seed}" for one in studies))
+    return [_table("Effective parameters, in percent of the actual ones", heads, rows)]
+
+
+_FIGURES = {
+    "arora-fig1": _trained_and_random,
+    "arora-fig2": _bounds,
+    "arora-table1": _budgets,
+    "arora-corrupted": _true_and_shuffled,
+}
+
+
+def _spread(name: str, own: Sequence[StudyLayer], other: Sequence[StudyLayer], words: str, *, tag: str) -> str:
+    rows = []
+    for one, two in zip(own, other, strict=True):
+        if name in one.sampled and name in two.sampled and one.sampled[name].numbers and two.sampled[name].numbers:
+            first, second = one.sampled[name], two.sampled[name]
+            numbers = (np.array(first.numbers), np.array(second.numbers))
+            rows.append(Spread(one.name, numbers[0], first.worst or 0.0, numbers[1], second.worst))
+    heading = _HEADINGS[name]
+    drawn = _both(
+        lambda width: distributions_svg(
+            rows, id_=f"{name}-{tag}-{width}", title=heading, axis_title=heading, width=width
+        )
+    )
+    return f"<h2>{heading}</h2>\n<p>{escape(words)} The tick below a row is the worst sample.</p>\n{drawn}"
+
+
+def _both(draw: Callable[[int], str]) -> str:
+    """Wide and narrow screens each get a drawing: scaling one would make its text too small."""
+    drawings = "".join(f'<div class="{kind}">{draw(width)}</div>' for kind, width in _WIDTHS)
+    return f"<figure>\n{drawings}\n</figure>"
+
+
+def _bound_row(study: Study, name: str, power: float | None) -> BoundRow:
+    log10 = float("inf") if power is None else power
+    return BoundRow(
+        name=name,
+        kind="estimate",
+        value=float("inf"),
+        log10=log10,
+        theorem=RULES[name].theorem,
+        samples=study.samples,
+        assumptions=(),
+        ignored=RULES[name].ignored,
+    )
+
+
+def _percent(layer: StudyLayer) -> str:
+    if layer.log10_effective is None:
+        return "infinite"
+    return f"{layer.percent:,.0f} %" if layer.percent >= _WHOLE else f"{layer.percent:.2f} %"
+
+
+def _table(heading: str, heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f'<th scope="col">{escape(word)}</th>' for word in heads)
+    return f"""<h2>{heading}</h2>
+<div class="scroll" role="region" aria-label="{heading}" tabindex="0"><table>
+<thead><tr>{head}</tr></thead>
+<tbody>
+{chr(10).join(rows)}
+</tbody></table></div>"""
+
+
+def _footer(experiment: Experiment) -> str:
+    facts = [
+        ("netpact", escape(experiment.version)),
+        ("preset", escape(experiment.preset)),
+        ("data", escape(experiment.data)),
+        ("seeds", ", ".join(map(str, experiment.seeds))),
+        ("command", f"<code>{escape(experiment.command)}</code>"),
+    ]
+    facts += [
+        (f"data of {escape(name)}", f"<code>{escape(digest)}</code>")
+        for name, digest in experiment.fingerprints.items()
+    ]
+    return frame_facts(facts)

@@ -1,0 +1,40 @@
+"""How much a random projection may keep, as its options say it, and how layers share it."""
+
+from __future__ import annotations
+
+import math
+
+from netpact.errors import PactError
+
+BUDGETS = ("size", "cushions")
+SIZE, CUSHIONS = BUDGETS
+
+
+def check_total(total: int, sizes: tuple[int, ...]) -> None:
+    if total < len(sizes):
+        raise PactError(f"{len(sizes)} layers need at least as many numbers, got {total}", where="keep")
+
+
+def check_gamma(gamma: object) -> None:
+    if isinstance(gamma, bool) or not isinstance(gamma, (int, float)) or not 0 < gamma < math.inf:
+        raise PactError(f"a margin is a finite number above 0, got {gamma!r}", where="gamma")
+
+
+def check_keep(keep: object, *, by_cushions: bool) -> None:
+    if not _is_amount(keep):
+        raise PactError(
+            f"a whole number from 1 up, a fraction above 0 and up to 1, or a tuple of counts is needed, got {keep!r}",
+            where="keep",
+        )
+    if by_cushions and isinstance(keep, tuple):
+        raise PactError('a count for each layer leaves nothing to share by budget="cushions"', where="keep")
+
+
+def _is_amount(keep: object) -> bool:
+    if isinstance(keep, tuple):
+        return bool(keep) and all(
+            isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in keep
+        )
+    if isinstance(keep, bool) or not isinstance(keep, (int, float)):
+        return False
+    return keep >= 1 if isinstance(keep, int) else 0 < keep <= 1

@@ -1,0 +1,135 @@
+"""Monitor: called after each epoch, it measures the network and keeps a line for each epoch it looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from torch import nn
+
+from netpact.bounds import check_names
+from netpact.datasets import Data, as_data
+from netpact.errors import PactError
+from netpact.files import read_bytes, write_atomically
+from netpact.measurements import MeasureOptions
+from netpact.monitoring.drawing import draw_history
+from netpact.monitoring.looking import MEASURED, digest_weights, look_at
+from netpact.monitoring.observation import Observation, read_line
+from netpact.monitoring.sampling import draw_data
+from netpact.runs.json_values import decode_json, encode_json
+from netpact.seed import Seed
+from netpact.version import __version__
+
+_KIND = "netpact monitor 1"
+
+
+class Monitor:
+    """Looks at a network while it is trained: `monitor(epoch, module)` at the end of an epoch, module untouched.
+
+    data     training data, with a test part if there is one; what netpact.as_data takes
+    file     lines of JSON, the first one about the run; written whole after every look. Where it exists already, the
+             epochs in it are not measured again
+    every    look at each so many-th epoch, and at epoch 1
+    samples  at how many of the training samples Jacobians are looked at
+    most     how many training samples, and how many test samples, are looked at in all; they are drawn once
+    bounds   names out of netpact.bounds.RULES, "figure-2" of Arora et al. 2018 for one
+
+    All numbers are estimates, from a part of the samples.
+    """
+
+    def __init__(
+        self,
+        data: Data | object,
+        file: str | Path | None = None,
+        *,
+        every: int = 1,
+        samples: int = 10,
+        most: int = 1000,
+        bounds: Sequence[str] = ("figure-2", "spec-fro"),
+        seed: Seed | None = None,
+    ) -> None:
+        for option, value in (("every", every), ("most", most)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise PactError(f"a whole number from 1 up is needed, got {value!r}", where=option)
+        if isinstance(bounds, str) or not bounds:
+            raise PactError(f"a list of names that is not empty is needed, got {bounds!r}", where="bounds")
+        self.every = every
+        self.bounds = check_names(bounds)
+        used = Seed(0) if seed is None else seed
+        if not isinstance(used, Seed):
+            raise PactError(f"must be a Seed, got {used!r}", where="seed", hint="write Seed(0)")
+        self._options = MeasureOptions(samples=samples, only=MEASURED, seed=used)
+        self._data = draw_data(as_data(data), most, used)
+        self._path = None if file is None else Path(file)
+        self._history: dict[int, Observation] = {}
+        if self._path is not None and self._path.exists():
+            self._history = self._read(self._path)
+        elif self._path is not None:
+            self._write()  # a file that cannot be written stops the run now, not after the first epoch
+
+    @property
+    def history(self) -> tuple[Observation, ...]:
+        """What was seen so far, by epoch."""
+        return tuple(self._history[epoch] for epoch in sorted(self._history))
+
+    def __call__(self, epoch: int, module: nn.Module) -> Observation | None:
+        """Look at the network as it is after this epoch; None where it is not this epoch's turn."""
+        if isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0:
+            raise PactError(f"an epoch is a whole number from 0 up, got {epoch!r}", where="epoch")
+        if epoch > 1 and epoch % self.every:
+            return None
+        weights = digest_weights(module)
+        known = self._history.get(epoch)
+        if known is not None and known.weights != weights:
+            raise PactError(
+                f"epoch {epoch} is there already, and its network was another one",
+                where="monitor" if self._path is None else str(self._path),
+                hint="give each run a monitor and a file of its own",
+            )
+        if known is None:
+            known = look_at(module, self._data, self._options, bounds=self.bounds, epoch=epoch, weights=weights)
+            self._history[epoch] = known
+            self._write()
+        return known
+
+    def figure(self, bound: str = "figure-2", *, width: int = 760) -> str:
+        """An SVG: training and test error, their difference, and the bound rescaled to the range of the difference."""
+        return draw_history(self.history, bound, width=width)
+
+    def _header(self) -> str:
+        test = self._data.test
+        facts = {
+            "kind": _KIND,
+            "version": __version__,
+            "train": self._data.train.fingerprint(),
+            "test": None if test is None else test.fingerprint(),
+            "jacobian_samples": self._options.samples,
+            "seed": [self._options.seed.number, *self._options.seed.path],
+            "bounds": list(self.bounds),
+        }
+        return encode_json(facts, where="monitor")
+
+    def _write(self) -> None:
+        if self._path is not None:
+            lines = [self._header(), *(one.to_line() for one in self.history)]
+            write_atomically(self._path, "".join(f"{line}\n" for line in lines).encode())
+
+    def _read(self, path: Path) -> dict[int, Observation]:
+        try:
+            first, *lines = read_bytes(path).decode().splitlines()
+            header = decode_json(first)
+        except ValueError as error:
+            raise PactError("this is not a file of a monitor", where=str(path), hint="give another file") from error
+        if not isinstance(header, dict) or header.get("kind") != _KIND:
+            raise PactError("this is not a file of a monitor", where=str(path), hint="give another file")
+        own = decode_json(self._header())
+        assert isinstance(own, dict), "made above"
+        other = [name for name in own if header.get(name) != own[name]]
+        if other:
+            raise PactError(
+                f"this file is of a run with another {', '.join(other)}",
+                where=str(path),
+                hint="give each run a file of its own",
+            )
+        found = [read_line(line, where=f"{path}, line {number}") for number, line in enumerate(lines, start=2)]
+        return {one.epoch: one for one in found}

@@ -1,0 +1,46 @@
+"""netpact experiment as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netpact.cli.app import run
+from netpact.experiments import PRESETS
+from netpact.experiments import running as running_module
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = replace(PRESETS["digits"].alexnet, epochs=2, limit=50)
+    found = running_module.find_preset
+    monkeypatch.setattr(running_module, "find_preset", lambda name: replace(found(name), alexnet=tiny))
+
+
+def test_table_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    command = ["experiment", "arora-corrupted", "--preset", "digits", "--seeds", "1", "--out", str(out)]
+    assert run(command) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for words in ("2 networks to train", "finding", "not judged", "The data are digits", "50 samples", "page"):
+        assert words in captured.err
+    assert (out / "arora-corrupted-digits.html").is_file()
+    assert run([*command, "--json"]) == 0
+    captured = capsys.readouterr()
+    record: Any = json.loads(captured.out)
+    assert record["experiment"] == "arora-corrupted"
+    assert [one["study"] for one in record["networks"]] == ["alexnet", "alexnet-shuffled"]
+    assert record["networks"][0]["fingerprint"].startswith("sha256:")
+    assert "already" in captured.err, "nothing is done twice"
+
+
+def test_bad_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiment", "arora-fig7", "--json"]) == 2
+    assert "arora-table1" in json.loads(capsys.readouterr().out)["error"]
+    assert run(["experiment", "arora-fig1", "--preset", "slow"]) == 2
+    assert "quick, full, digits" in capsys.readouterr().err
