@@ -249,6 +249,25 @@ def test_a_projected_network(make: Callable[[], nn.Module], variant: str, digits
         assert [lemma.name for lemma in report.lemmas] == ["lemma-3", "lemma-3-printed"]
 
 
+def test_lemma_14_by_hand(digits: Data) -> None:
+    """Lemma 13 at the convolution, Lemma 2 at the linear layer; a convolution that was not projected by its norm."""
+    data = few(digits)
+    network = trace(small_conv(), data)
+    measures = measure(network, data, MeasureOptions(samples=24))
+    stability = read_stability(measures, find_structure(network, _batch(data)), EstimateOptions())
+    conv, ahead = stability.layers[0], np.exp(log_amplifications(stability))
+    shares = failure_shares(stability, samples=24, delta=0.05)
+    for place, counts in enumerate(({"0": 10**4, "4": 10**8}, {"0": 10**8, "4": 10**4})):
+        report = compare_with_lemmas(network, network.module, data, measures, counts=counts)
+        alone = [filter_accuracy(conv, count=10**4, eta=shares[0]), valid_accuracy(count=10**4, eta=shares[1])][place]
+        assert report.lemmas[0].eps == pytest.approx(ahead[place] * alone, rel=1e-6)
+    report = compare_with_lemmas(network, compress(network, Quantize(bits=6)), data, measures)
+    sizes = [float(network.module.get_parameter(f"{name}.weight").detach().double().norm()) for name in (0, 4)]
+    own = [part.change / size for part, size in zip(report.promise.layers, sizes, strict=True)]
+    expected = max(ahead[0] * own[0] * 8 / conv.well_distributed, ahead[1] * own[1])  # 8 x 8 places
+    assert report.lemmas[0].eps == pytest.approx(expected, rel=1e-6)
+
+
 def test_skips_are_named(digits: Data) -> None:
     data = few(digits)
     body = Residual(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), nn.Identity())

@@ -13,8 +13,9 @@ from cli.fresh_process import run_fresh
 
 from netpact import __version__
 from netpact.cli.app import run
-from netpact.cli.layer_listing import WIDTH, list_layers, shorten_middle, show_flops, show_norm
+from netpact.cli.layer_listing import WIDTH, list_layers, show_flops, show_norm
 from netpact.network.layer_table import LayerRow, LayerTable
+from netpact.network.naming import shorten_middle
 
 OWN = """
 import torch

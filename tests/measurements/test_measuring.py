@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from netpact.models import build, initialise, parse_model
 from netpact.network import trace
 from netpact.training import TrainOptions, train
 
+LONG = "a_module_with_a_name_that_is_longer_than_any_table_has_room_for"
 LAYER_KEYS = {
     "index",
     "name",
@@ -294,3 +296,17 @@ def test_margins_are_those_of_the_network(trained_and_start: tuple[Measures, Mea
     assert found.count == digits.train.count
     assert found.zeta_value(0.1) > 0 > found.value, "more than nine in ten are right, not all"
     assert np.isfinite(found.samples).all()
+
+
+def test_the_table_fits_a_terminal() -> None:
+    """Long names lose their middle; the numbers stay whole."""
+    torch.manual_seed(0)
+    layers = OrderedDict(
+        [("flat", nn.Flatten()), (LONG, nn.Linear(36, 5)), ("act", nn.ReLU()), ("head", nn.Linear(5, 4))]
+    )
+    found = measure(nn.Sequential(layers), image_samples(5), MeasureOptions(samples=3, draws=1))
+    lines = str(found).splitlines()[1:]
+    assert max(map(len, lines)) <= 80
+    assert "a_module" in str(found)
+    assert "..." in lines[1]
+    assert all(f"{layer.parameters:,}" in line for layer, line in zip(found.layers, lines[1:], strict=False))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
+from netpact.network.naming import shorten_middle
+
 if TYPE_CHECKING:
     from netpact.network.layer_table import LayerRow, LayerTable
 
@@ -26,14 +28,6 @@ def list_layers(table: LayerTable) -> str:
     rule = "-" * (sum(widths) + len(_GAP) * (len(widths) - 1))
     shown = [_lay_out(line, widths) for line in lines]
     return "\n".join([shown[0], rule, *shown[1:-1], rule, shown[-1]])
-
-
-def shorten_middle(text: str, *, room: int) -> str:
-    """At most `room` characters: the beginning and the end, three dots between them."""
-    if len(text) <= room:
-        return text
-    kept = max(room - 3, 0)
-    return (text[: kept - kept // 2] + "..." + text[len(text) - kept // 2 :])[:room]
 
 
 def show_flops(count: int | None) -> str:

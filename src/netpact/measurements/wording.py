@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from netpact.measurements.quantity import Quantity
 from netpact.measurements.records import LayerMeasures, Measures
+from netpact.network.naming import shorten_middle
+
+_WIDTH, _LEAST_NAME = 80, 8
+_NAME = 1  # the column of names
 
 _COLUMNS = (
     ("|A|_F", "frobenius"),
-    ("|A|_op <=", "spectral_upper"),
+    ("|A|_op", "spectral_upper"),
     ("mu", "arora_layer_cushion"),
     ("mu ->", "min_interlayer_cushion"),
     ("c", "activation_contraction"),
@@ -22,13 +26,12 @@ def describe(measures: Measures) -> str:
     columns = [
         (title, name) for title, name in _COLUMNS if any(getattr(layer, name) is not None for layer in measures.layers)
     ]
-    table = [["layer", "parameters", *(title for title, _ in columns)]]
+    table = [["#", "layer", "size", *(title for title, _ in columns)]]
     table += [_row(layer, [name for _, name in columns]) for layer in measures.layers]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     folded = ", batch norm folded" if told.folded else ""
     lines = [
         f"{told.model} on {told.data_name}: {told.samples:,} samples, Jacobians at {told.jacobian_samples:,}{folded}",
-        *("  " + "  ".join(_align(row, widths)) for row in table),
+        *_lay_out(table),
         *_network_lines(measures),
     ]
     if any("~" in cell for row in table for cell in row):
@@ -37,18 +40,27 @@ def describe(measures: Measures) -> str:
 
 
 def _row(layer: LayerMeasures, names: list[str]) -> list[str]:
-    return [layer.name, f"{layer.parameters:,}", *(_cell(getattr(layer, name)) for name in names)]
+    cells = [_cell(getattr(layer, name)) for name in names]
+    return [str(layer.index), layer.name, f"{layer.parameters:,}", *cells]
+
+
+def _lay_out(table: list[list[str]]) -> list[str]:
+    """Names to the left, numbers to the right; a name gets the room that the numbers leave of a line."""
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    others = sum(widths) - widths[_NAME] + len(widths)
+    widths[_NAME] = min(widths[_NAME], max(_WIDTH - others, _LEAST_NAME))
+    lines = []
+    for row in table:
+        cells = [f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)]
+        cells[_NAME] = f"{shorten_middle(row[_NAME], room=widths[_NAME]):<{widths[_NAME]}}"
+        lines.append(" " + " ".join(cells))
+    return lines
 
 
 def _cell(quantity: Quantity | None) -> str:
     if quantity is None:
         return "-"
-    return f"{'' if quantity.exact else '~'}{quantity.value:.4g}"
-
-
-def _align(row: list[str], widths: list[int]) -> list[str]:
-    first, *rest = (f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-    return [f"{first.strip():<{widths[0]}}", *rest]
+    return f"{'' if quantity.exact else '~'}{quantity.value:.3g}"
 
 
 def _network_lines(measures: Measures) -> list[str]:
@@ -59,7 +71,7 @@ def _network_lines(measures: Measures) -> list[str]:
         ("smoothness over all layers", measures.interlayer_smoothness),
     )
     facts = [f"{name} {_cell(quantity)}" for name, quantity in named if quantity is not None]
-    lines = ["  " + "; ".join(facts)] if facts else []
+    lines = [f"  {fact}" for fact in facts]
     if not measures.is_chain:
         lines.append("  skips: the paper's induction does not cover this network")
     if measures.has_biases:
