@@ -35,6 +35,8 @@ _BAD: list[dict[str, Any]] = [
     {"gamma": 0.5, "budget": "size", "variant": "signs"},
     *({"budget": budget} for budget in ("margins", 1, True)),
     {"keep": (3, 4), "budget": "cushions"},
+    {"keep": (3, 4), "budget": "equal"},
+    {"eps": 0.5, "budget": "equal", "variant": "signs"},
     {"eps": 0.5, "keep": 0.5, "variant": "signs"},
     *({"variant": variant} for variant in ("gaussian", 1)),
     *({"bits": bits} for bits in (1, 17, 4.0, True, "8")),
@@ -109,6 +111,12 @@ def test_a_total_is_met_to_the_number(mixed: Network) -> None:
     coded = compress(mixed, RandomProjection(keep=150)).tensors
     counts = [tensor.symbols.size for tensor in coded.values() if isinstance(tensor.form, Projection)]
     assert counts == [14, 136]  # 150 * 36/396 = 13.6, 150 * 360/396 = 136.4
+
+
+def test_equal_numbers_for_all_layers_up_to_what_they_have(mixed: Network) -> None:
+    assert told(mixed, RandomProjection(keep=60, budget="equal"), None) == [30, 30]
+    assert told(mixed, RandomProjection(keep=150, budget="equal"), None) == [36, 114]
+    assert told(mixed, RandomProjection(keep=0.5, budget="equal"), None) == [36, 198 - 36]
 
 
 def test_budgets_that_do_not_fit_the_network(mixed: Network) -> None:

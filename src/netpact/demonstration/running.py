@@ -41,7 +41,7 @@ _PLAN: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("mlp-3bit", "mlp", "quantize", {"bits": "3"}),
     ("mlp-codebook", "mlp", "quantize", {"grid": "codebook", "bits": "2"}),
     ("mlp-low-rank", "mlp", "truncated-svd", {"energy": "0.9", "bits": "5"}),
-    ("mlp-projection", "mlp", "random-projection", {"keep": "0.75", "bits": "5"}),
+    ("mlp-projection", "mlp", "random-projection", {"keep": "0.75", "budget": "equal", "bits": "5"}),
     ("linear-3bit", "linear", "quantize", {"bits": "3"}),
     ("linear-ternary", "linear", "quantize", {"grid": "ternary"}),
     ("linear-search", "linear", "ternary-search", {}),

@@ -6,8 +6,8 @@ import math
 
 from netpact.errors import PactError
 
-BUDGETS = ("size", "cushions")
-SIZE, CUSHIONS = BUDGETS
+BUDGETS = ("size", "equal", "cushions")
+SIZE, EQUAL, CUSHIONS = BUDGETS
 
 
 def check_total(total: int, sizes: tuple[int, ...]) -> None:
@@ -20,14 +20,14 @@ def check_gamma(gamma: object) -> None:
         raise PactError(f"a margin is a finite number above 0, got {gamma!r}", where="gamma")
 
 
-def check_keep(keep: object, *, by_cushions: bool) -> None:
+def check_keep(keep: object, *, budget: str) -> None:
     if not _is_amount(keep):
         raise PactError(
             f"a whole number from 1 up, a fraction above 0 and up to 1, or a tuple of counts is needed, got {keep!r}",
             where="keep",
         )
-    if by_cushions and isinstance(keep, tuple):
-        raise PactError('a count for each layer leaves nothing to share by budget="cushions"', where="keep")
+    if budget != SIZE and isinstance(keep, tuple):
+        raise PactError(f'a count for each layer leaves nothing to share by budget="{budget}"', where="keep")
 
 
 def _is_amount(keep: object) -> bool:

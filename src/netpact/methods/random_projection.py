@@ -15,7 +15,7 @@ from netpact.forms import VARIANTS, CodedTensor, Projection, Zero
 from netpact.methods.cushion_budgets import LayerCushions, measure_cushions
 from netpact.methods.fitting import Array, fit_uniform_step, round_uniform, zero_tensor
 from netpact.methods.layer_budgets import split_budget
-from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, SIZE, check_gamma, check_keep, check_total
+from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
 from netpact.progress import Progress
@@ -42,6 +42,8 @@ class RandomProjection:
 
     budget   "size": layers share by their sizes, and eps is that of each layer: a fixed product u^T A v is right
              within eps |A|_F |u| |v| (`valid_count`).
+             "equal": every layer gets as many as the others, as far as it has weights; on the networks tried this keeps
+             most at equal size, as small layers are left whole
              "cushions": layers share a total by their effective parameters, measured on the samples, and eps is that
              of the outputs: |f - f^| <= eps |f|, with the counts that Lemma 3 needs
     variant  "hadamard": fast, smaller errors; "signs": independent signs, as printed
@@ -80,9 +82,11 @@ class RandomProjection:
         if not given:
             object.__setattr__(self, "keep", _KEEP)
         elif self.keep is not None:
-            check_keep(self.keep, by_cushions=self.budget == CUSHIONS)
+            check_keep(self.keep, budget=self.budget or SIZE)
         elif self.variant != "signs":
             raise PactError('an accuracy is proven for variant="signs" only', where=given[0], hint="or give keep")
+        elif self.budget == EQUAL:
+            raise PactError('budget="equal" shares a total', where=given[0], hint="give keep")
         elif self.eps is not None:
             valid_count(eps=self.eps, eta=_FAILURE)
         else:
@@ -131,11 +135,14 @@ class RandomProjection:
             return cushions.count_for_gamma(self.gamma, delta=delta, caps=sizes)
         if self.eps is not None:
             return cushions.count_for_output(self.eps, delta=delta, caps=sizes)
+        return cushions.split(self._total(sizes), caps=sizes)
+
+    def _total(self, sizes: tuple[int, ...]) -> int:
         assert self.keep is not None
         assert not isinstance(self.keep, tuple)
         total = self.keep if isinstance(self.keep, int) else max(len(sizes), round(self.keep * sum(sizes)))
         check_total(total, sizes)
-        return cushions.split(total, caps=sizes)
+        return total
 
     def _counts(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         """How many coefficients each layer gets; as many as it has weights where projecting does not pay."""
@@ -147,11 +154,11 @@ class RandomProjection:
                     f"the network has {len(sizes)} layers with weights, {len(self.keep)} counts are given", where="keep"
                 )
             return tuple(min(pair) for pair in zip(self.keep, sizes, strict=True))
-        if isinstance(self.keep, int):
-            check_total(self.keep, sizes)
-            return split_budget(self.keep, weights=sizes, caps=sizes)
         assert self.keep is not None
-        return tuple(max(1, round(self.keep * size)) for size in sizes)
+        if self.budget == SIZE and not isinstance(self.keep, int):
+            return tuple(max(1, round(self.keep * size)) for size in sizes)
+        total = self._total(sizes)
+        return split_budget(total, weights=sizes if self.budget == SIZE else [1.0] * len(sizes), caps=sizes)
 
     def _project(self, values: Array, *, count: int, layer: int) -> CodedTensor:
         form = Projection(_ANY_STEP, count, self.variant, seed=self.seed, layer=layer)

@@ -44,7 +44,7 @@ def compress(
     quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary).
     rate-aware: epochs, rate, learning_rate, levels, seed. ternary-search: steps, restarts, bit_price, body_bits, seed.
     quantize-difference: bits=2..16. head-on-base: steps, restarts, bit_price, seed.
-    random-projection: keep, or eps, or gamma (both with variant=signs); budget=size|cushions, variant, bits, seed.
+    random-projection: keep, or eps, or gamma (variant=signs); budget=size|equal|cushions, variant, bits, seed.
 
     With --base the file tells only what differs from that network; whoever opens the file needs the base as well.
     A base is trained on other data (copies of samples in --base-data are refused) or a helper (train --helper-percent).
