@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from cli.fresh_process import NETPACT
 
 from netpact.cli.app import run
+from netpact.methods.options import METHODS
 
 VERIFY_KEYS = {
     "agreed",
@@ -201,6 +203,14 @@ def test_help_teaches() -> None:
         assert done.returncode == 0, done.stderr
         assert "Example: netpact" in done.stdout or not command
     assert time.monotonic() - started < 60
+
+
+def test_help_of_compress_names_every_method_and_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compress", "--help"]) == 0
+    told = capsys.readouterr().out
+    for name, method in METHODS.items():
+        assert f"{name}:" in told
+        assert all(field.name in told for field in fields(method))
 
 
 def test_help_does_not_import_torch() -> None:

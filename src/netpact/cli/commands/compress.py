@@ -17,7 +17,7 @@ def compress(
     method: Annotated[
         str,
         typer.Option(
-            help="quantize, rate-aware, ternary-search; with --base: quantize-difference (the default), head-on-base.",
+            help="One of those above; quantize if none is given, quantize-difference with --base.",
             show_default=False,
         ),
     ] = "",
@@ -41,10 +41,15 @@ def compress(
 ) -> None:
     """Compress a trained network and seal it into a small file.
 
-    quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary).
-    rate-aware: epochs, rate, learning_rate, levels, seed. ternary-search: steps, restarts, bit_price, body_bits, seed.
-    quantize-difference: bits=2..16. head-on-base: steps, restarts, bit_price, seed.
-    random-projection: keep, or eps, or gamma (variant=signs); budget=size|equal|cushions, variant, bits, seed.
+    - quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary)
+    - rate-aware: epochs, rate, learning_rate, levels, seed
+    - ternary-search: steps, restarts, bit_price, body_bits, seed
+    - truncated-svd: rank, or energy=0..1, or tolerance, or margin; bits=2..16
+    - random-projection: keep, or eps, or gamma (variant=signs); budget=size|equal|cushions, variant, bits, seed
+    - vector-compress: gamma, eta, seed (for one linear layer)
+    - vector-project: gamma, eta, seed, as_printed=true|false (for one linear layer)
+    - quantize-difference: bits=2..16 (with --base)
+    - head-on-base: steps, restarts, bit_price, seed (with --base)
 
     With --base the file tells only what differs from that network; whoever opens the file needs the base as well.
     A base is trained on other data (copies of samples in --base-data are refused) or a helper (train --helper-percent).
