@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 import torch
 
 from netpact.errors import PactError
+from netpact.measurements.effective import EFFECTIVE_PARTS, count_effective
 from netpact.measurements.interlayer import Interlayer, PairNumbers, summarise_pairs
 from netpact.measurements.jacobians import Pair
 from netpact.measurements.options import SPECTRA, MeasureOptions
@@ -71,7 +71,8 @@ def _assemble_layer(layer: WeightLayer, findings: Findings, options: MeasureOpti
         own = {end: numbers for (start, end), numbers in findings.pairs.items() if start == layer.index}
         found |= _from_pairs(summarise_pairs(layer, own, complete=findings.complete))
     if findings.norms is not None and findings.pairs is not None:
-        found["effective_parameters"] = _effective_parameters(layer, found)
+        parts = [part for name in EFFECTIVE_PARTS if isinstance(part := found[name], Quantity)]
+        found["effective_parameters"] = count_effective(*parts, cover=layer.cover)
     if findings.smoothness is not None and layer.index in findings.smoothness:
         # Never exact: it is about the worst of all noises but a few.
         found["interlayer_smoothness"] = over_samples(findings.smoothness[layer.index], side=LEAST, complete=False)
@@ -87,6 +88,7 @@ def _assemble_layer(layer: WeightLayer, findings: Findings, options: MeasureOpti
         layer.places,
         followed,
         layer.alone,
+        layer.cover,
         **wanted,  # type: ignore[arg-type]  # names and kinds are those of the table of quantities
     )
 
@@ -142,21 +144,6 @@ def _from_pairs(found: Interlayer) -> dict[str, Quantity | dict[int, Quantity] |
         "min_interlayer_cushion_with_bias": found.least_with_bias,
         "well_distributed": found.well_distributed,
     }
-
-
-def _effective_parameters(layer: WeightLayer, found: Mapping[str, object]) -> Quantity:
-    """c_i^2 beta_i^2 ceil(kappa/s)^2 / (mu_i^2 mu_i->^2)      (Arora et al. 2018, Table 1)"""
-    names = ("activation_contraction", "well_distributed", "arora_layer_cushion", "min_interlayer_cushion")
-    parts = [found[name] for name in names]
-    c, beta, mu, mu_after = (part for part in parts if isinstance(part, Quantity))
-    below = mu.value * mu_after.value
-    value = layer.cover * (c.value * beta.value / below) ** 2 if below > 0 else math.inf
-    if math.isnan(value):
-        value = math.inf
-    used = (c, beta, mu, mu_after)
-    share = 2 * math.hypot(*(relative_error(part) for part in used))
-    probed = any(part.stderr is not None for part in used) and math.isfinite(value)
-    return Quantity(value, all(part.exact for part in used), value * share if probed else None, MOST)
 
 
 def _over_layers(quantities: Sequence[Quantity | None], *, side: str) -> Quantity | None:

@@ -59,8 +59,7 @@ class Quantity:
 
     def zeta_value(self, zeta: float) -> float:
         """The worst number once the worst zeta share of the samples is left out (Arora et al. 2018, Cor. A.1)."""
-        if not 0 <= zeta < 1:
-            raise PactError(f"a share from 0 up and below 1 is needed, got {zeta!r}", where="zeta")
+        check_zeta(zeta)
         if self.samples is None:
             return self.value
         # Tiny tolerance: 0.29 * 100 is 28.999999999999996 in floating point, and means 29 samples.
@@ -84,6 +83,11 @@ class Quantity:
         if self.stderr is not None:
             text += f" +- {self.stderr:.2g}"
         return text if self.exact else f"{text} (estimate)"
+
+
+def check_zeta(zeta: float) -> None:
+    if not 0 <= zeta < 1:
+        raise PactError(f"a share from 0 up and below 1 is needed, got {zeta!r}", where="zeta")
 
 
 def of_weights(value: float) -> Quantity:

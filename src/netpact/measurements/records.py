@@ -18,6 +18,7 @@ class LayerMeasures:
     units, places         h_i: outputs or channels; n1 * n2: pixels of its output, 1 for a linear layer
     follows               the weight layer whose output its input is made of; None for the first layer
     alone                 its input is made of that one layer's output and nothing else: no skip ends here
+    cover                 ceil(kappa/s)^2: how many windows see one pixel at most; 1 for a linear layer
     frobenius             |A|_F of the weight as it is stored
     spectral_lower/upper  proven bounds on the operator norm
     stable_rank           |A|_F^2 / spectral_upper^2
@@ -42,6 +43,7 @@ class LayerMeasures:
     places: int
     follows: str | None
     alone: bool
+    cover: int = 1
     frobenius: Quantity | None = None
     spectral_lower: Quantity | None = None
     spectral_upper: Quantity | None = None
@@ -136,6 +138,12 @@ class Measures:
     def is_chain(self) -> bool:
         return all(layer.alone for layer in self.layers)
 
+    @property
+    def network_quantities(self) -> dict[str, Quantity]:
+        """Those that were measured on the network as a whole, by name."""
+        names = ("margins", "max_output_norm", "activation_contraction", "interlayer_smoothness")
+        return {name: found for name in names if (found := getattr(self, name)) is not None}
+
     def layer(self, name: str) -> LayerMeasures:
         for layer in self.layers:
             if layer.name == name:
@@ -150,10 +158,7 @@ class Measures:
             "is_chain": self.is_chain,
             "has_biases": self.has_biases,
         }
-        for name in ("margins", "max_output_norm", "activation_contraction", "interlayer_smoothness"):
-            quantity: Quantity | None = getattr(self, name)
-            if quantity is not None:
-                network[name] = quantity.to_json(with_samples=with_samples)
+        network |= {name: found.to_json(with_samples=with_samples) for name, found in self.network_quantities.items()}
         return {
             "layers": [layer.to_json(with_samples=with_samples) for layer in self.layers],
             "network": network,

@@ -39,6 +39,9 @@ def measure(
             help="Measure a second network too: the weights that training with --seed starts from, or those of a file.",
         ),
     ] = "",
+    zeta: Annotated[
+        float, typer.Option(min=0.0, max=0.99, help="Leave out this share of the samples, the worst of each quantity.")
+    ] = 0.0,
     page: Annotated[Path | None, typer.Option(help="Write the figures to this HTML page.", show_default=False)] = None,
     seed: int = 0,
     threads: Threads = 0,
@@ -54,7 +57,7 @@ def measure(
     from netpact.cli.models import examined_model
     from netpact.datasets import load_data
     from netpact.files import write_atomically
-    from netpact.measurements import FROM_INITIAL, MeasureOptions
+    from netpact.measurements import FROM_INITIAL, MeasureOptions, leave_out_outliers
     from netpact.reports.measure_page import render_measures
     from netpact.seed import Seed
 
@@ -72,6 +75,9 @@ def measure(
     second = None
     if other is not None and (rest or not names):
         second = _run(other, source, replace(options, only=rest), initial=None, what="measuring the other network")
+    if zeta:
+        found, second = leave_out_outliers(found, zeta), None if second is None else leave_out_outliers(second, zeta)
+        people.print(f"the worst {zeta:.2%} of the samples are left out of each quantity")
     if page is not None:
         text = render_measures(
             found,
@@ -83,7 +89,7 @@ def measure(
         write_atomically(page, text.encode())
         people.print(f"figures in {page}", soft_wrap=True)
     if json:
-        print_json(found.to_json() | ({} if second is None else {"against": second.to_json()}))
+        print_json(found.to_json() | {"zeta": zeta} | ({} if second is None else {"against": second.to_json()}))
         return
     people.print(str(found), soft_wrap=True, markup=False)
     if second is not None:
