@@ -4,7 +4,7 @@ The weights are initial ones and the images random: neither time nor memory depe
 comes out says nothing. Each stage runs in a process of its own, whose peak memory is read from the operating system.
 Beside the seconds on the wall stand those that the process was at work, which a busy machine disturbs less.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/large_networks.py            (about seven minutes; certify and verify are most)
+Run: OMP_NUM_THREADS=1 python benchmarks/large_networks.py            (about ten minutes; certify and verify are most)
      OMP_NUM_THREADS=1 python benchmarks/large_networks.py --quick    (a smaller network, twenty seconds)
 """
 
