@@ -1,4 +1,4 @@
-"""Files of version 1 that are told relative to another one: they decode to the same weights, and give the same bytes."""
+"""Files of version 1 told relative to another one: they decode to the same weights, and give the same bytes."""
 
 from __future__ import annotations
 
