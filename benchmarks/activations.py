@@ -78,7 +78,7 @@ def one_round(network: Network, samples: ArraySamples) -> tuple[float, float, fl
     start = time.process_time()
     norms = take_norms(network, samples)
     rest = time.process_time() - start - norms
-    print(  # noqa: T201
+    print(
         f"{plain:>10.2f}{stream:>10.2f}{rest + norms:>14.2f}{norms:>10.2f}{stream / plain:>14.2f}"
         f"{norms / plain:>13.2f}{os.getloadavg()[0]:>7.1f}",
         flush=True,
@@ -95,14 +95,14 @@ def main() -> None:
     samples = random_images(count)
     network = trace(build(parse_model(model, input_shape=SHAPE, classes=CLASSES)), samples)
     run_plainly(network, random_images(BATCH))  # what the first call loads
-    print(f"{model}, {len(network.layers)} weight layers, {count:,} samples in batches of {BATCH}")  # noqa: T201
+    print(f"{model}, {len(network.layers)} weight layers, {count:,} samples in batches of {BATCH}")
     heads = ("plain s", 10), ("stream s", 10), ("with norms s", 14), ("norms s", 10), ("stream/plain", 14)
-    print("".join(f"{h:>{w}}" for h, w in (*heads, ("norms/plain", 13), ("load", 7))), flush=True)  # noqa: T201
+    print("".join(f"{h:>{w}}" for h, w in (*heads, ("norms/plain", 13), ("load", 7))), flush=True)
     rounds = [one_round(network, samples) for _ in range(ROUNDS)]
     stream, rest, norms = (statistics.median(column) for column in zip(*rounds, strict=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     missed = "" if max(stream, rest) <= AIM_RATIO and peak < AIM_GIB else "   misses the aim"
-    print(  # noqa: T201
+    print(
         f"medians: the stream {stream:.2f} plain passes, {rest:.2f} with norms between its batches; the norms "
         f"{norms:.2f}; peak {peak:.2f} GiB{missed}"
     )

@@ -49,9 +49,9 @@ def row(probability: float) -> str:
 
 
 def main() -> None:
-    print(f"{'p':>8}{'bytes':>12}{'ideal bytes':>14}{'overhead %':>12}{'write ms':>12}{'read ms':>12}")  # noqa: T201
+    print(f"{'p':>8}{'bytes':>12}{'ideal bytes':>14}{'overhead %':>12}{'write ms':>12}{'read ms':>12}")
     for probability in PROBABILITIES:
-        print(row(probability))  # noqa: T201
+        print(row(probability))
 
 
 if __name__ == "__main__":

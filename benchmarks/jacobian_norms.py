@@ -103,9 +103,9 @@ def report(network: Network, structure: Structure, images: Tensor) -> None:
         f"jacrev, all pairs, from chunks          {total:>10.1f} s",
         f"ratio                                   {total / alone:>10.0f}",
     )
-    print("\n".join(lines))  # noqa: T201
+    print("\n".join(lines))
     if total / alone < AIM_RATIO or ours_memory > AIM_GIB or max(errors) > ACCURACY:
-        print(f"below the aim: {AIM_RATIO:g} times, {ACCURACY:.0%}, {AIM_GIB:g} GiB")  # noqa: T201
+        print(f"below the aim: {AIM_RATIO:g} times, {ACCURACY:.0%}, {AIM_GIB:g} GiB")
 
 
 def main() -> None:

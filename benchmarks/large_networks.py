@@ -106,7 +106,7 @@ def run_stage(stage: str, file: Path, model: str, method: str, samples: int) -> 
     steps = STAGES[stage](file, model, method, samples)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     told = {"seconds": steps.seconds, "gib": peak, "bytes": file.stat().st_size, "load": os.getloadavg()[0]}
-    print(json.dumps(told))  # noqa: T201
+    print(json.dumps(told))
 
 
 def print_rows(told: dict[str, Any], *, samples: int) -> None:
@@ -114,7 +114,7 @@ def print_rows(told: dict[str, Any], *, samples: int) -> None:
         each = f"{work / samples:.2f}" if step in ("certify", "verify") else ""
         missed = wall > AIM_SECONDS.get(step, math.inf) or told["gib"] >= AIM_GIB
         numbers = f"{wall:>10.1f}{work:>8.1f}{each:>14}{told['gib']:>10.2f}{told['bytes']:>14,}{told['load']:>7.1f}"
-        print(f"  {step:<10}{numbers}{'   misses the aim' if missed else ''}", flush=True)  # noqa: T201
+        print(f"  {step:<10}{numbers}{'   misses the aim' if missed else ''}", flush=True)
 
 
 def main() -> None:
@@ -128,10 +128,10 @@ def main() -> None:
         run_stage(stage, Path(file), model, method, given.samples)
         return
     heads = ("seconds", 10), ("at work", 8), ("for a sample", 14), ("peak GiB", 10), ("file bytes", 14), ("load", 7)
-    print(f"  {'step':<10}" + "".join(f"{head:>{width}}" for head, width in heads))  # noqa: T201
+    print(f"  {'step':<10}" + "".join(f"{head:>{width}}" for head, width in heads))
     for model, methods in (QUICK if given.quick else MODELS).items():
         for method in methods:
-            print(f"{model}, {method}, {given.samples} samples", flush=True)  # noqa: T201
+            print(f"{model}, {method}, {given.samples} samples", flush=True)
             with tempfile.TemporaryDirectory() as folder:
                 for stage in STAGES:
                     command = [sys.executable, __file__, "--samples", str(given.samples)]

@@ -91,13 +91,13 @@ def main() -> None:
     layers = QUICK if parser.parse_args().quick else LAYERS
     torch.set_num_threads(1)
     operator_norm(nn.Conv2d(2, 2, 3))  # what the first call loads
-    print(  # noqa: T201
+    print(
         f"{'channels':>9}{'pixels':>8}{'lower':>9}{'upper':>9}{'sup':>9}{'slack':>10}{'spectral_norm':>14}"
         f"{'ours s':>10}{'peer s':>10}{'ratio':>9}"
     )
     for channels, pixels, aim in layers:
         text, ratio = row(channels, pixels)
-        print(text, "" if ratio >= aim else f"   below the aim of {aim:g}")  # noqa: T201
+        print(text, "" if ratio >= aim else f"   below the aim of {aim:g}")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     layers = QUICK if parser.parse_args().quick else LAYERS
-    print(  # noqa: T201
+    print(
         f"{'layer':>12}{'weights':>11}{'count':>8}  {'':8}{'signs s':>9}{'hadamard s':>12}{'ratio':>8}"
         f"{'signs MiB':>11}{'hadamard MiB':>14}"
     )
@@ -69,7 +69,7 @@ def main() -> None:
             ratio = times[0] / times[1]
             row = f"{name:>12}{size:>11,}{count:>8,}  {direction:8}{times[0]:>9.2f}{times[1]:>12.3f}{ratio:>8.0f}"
             peaks = f"{peak_mebibytes(short):>11.0f}{peak_mebibytes(quick):>14.0f}"
-            print(row + peaks, "" if ratio >= aim else f"   below the aim of {aim:g}")  # noqa: T201
+            print(row + peaks, "" if ratio >= aim else f"   below the aim of {aim:g}")
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def main() -> None:
     x, y = next(iter(data.test.batches(SAMPLES)))
     few = Data("first test samples", data.classes, ArraySamples(x, np.asarray(y), "first test samples", data.classes))
     options = netpact.TrainOptions(epochs=2 if quick else 10, learning_rate=0.005)
-    print(f"{'family':<24}{'layers':>8}" + "".join(f"{way:>14}" for way in WAYS))  # noqa: T201
+    print(f"{'family':<24}{'layers':>8}" + "".join(f"{way:>14}" for way in WAYS))
     for name in QUICK if quick else FAMILIES:
         start = netpact.build(netpact.parse_model(name, input_shape=data.input_shape, classes=data.classes))
         module = netpact.train(start, data.train, options).module.eval()
@@ -78,7 +78,7 @@ def main() -> None:
             forms[f"{name} folded"] = netpact.fold_batch_norm(module)
         for label, form in forms.items():
             layers, found = ratios(form, data, few)
-            print(f"{label:<24}{layers:>8}" + "".join(f"{ratio:>14.3g}" for ratio in found), flush=True)  # noqa: T201
+            print(f"{label:<24}{layers:>8}" + "".join(f"{ratio:>14.3g}" for ratio in found), flush=True)
 
 
 if __name__ == "__main__":

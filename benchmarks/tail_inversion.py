@@ -42,11 +42,11 @@ def row(samples: int, rate: float, bits: int) -> str:
 
 
 def main() -> None:
-    print(f"{'samples':>9}{'errors':>9}{'bits':>11}{'bound %':>11}{'exact ms':>12}{'verifier ms':>14}")  # noqa: T201
+    print(f"{'samples':>9}{'errors':>9}{'bits':>11}{'bound %':>11}{'exact ms':>12}{'verifier ms':>14}")
     for samples in SAMPLES:
         for rate in ERROR_RATES:
             for bits in CODE_BITS:
-                print(row(samples, rate, bits))  # noqa: T201
+                print(row(samples, rate, bits))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201
+    print(text, flush=True)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
