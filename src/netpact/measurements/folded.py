@@ -5,20 +5,13 @@ from __future__ import annotations
 from torch import nn
 
 from netpact.datasets import Data
-from netpact.errors import PactError
 from netpact.network import Network, fold_batch_norm, trace
 
 
 def fold_for_measuring(model: nn.Module | Network, data: Data) -> tuple[Network, bool]:
     """The network without batch norm, and whether there was any. What cannot be folded is refused by name."""
     network = model if isinstance(model, Network) else trace(model, data)
-    wanted, found = (network.architecture.input_shape, network.architecture.classes), (data.input_shape, data.classes)
-    if wanted != found:
-        raise PactError(
-            f"the network takes inputs of shape {wanted[0]} and tells {wanted[1]} classes, "
-            f"the samples have {found[0]} and {found[1]}",
-            where=data.name,
-        )
+    network.check_fits(data)
     if all(layer.kind != "batch_norm" for layer in network.layers):
         return network, False
     return trace(fold_batch_norm(network.module, data), data), True

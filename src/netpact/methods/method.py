@@ -55,11 +55,4 @@ def compress(
 def _check_samples(samples: Samples, network: Network) -> None:
     if not isinstance(samples, Samples):
         raise PactError(f"samples are needed, got {type(samples).__name__}", where="samples", hint="give data.train")
-    wanted = (network.architecture.input_shape, network.architecture.classes)
-    given = (samples.input_shape, samples.classes)
-    if wanted != given:
-        raise PactError(
-            f"the network takes inputs of shape {wanted[0]} and tells {wanted[1]} classes, "
-            f"the samples have {given[0]} and {given[1]}",
-            where=samples.name,
-        )
+    network.check_fits(samples)

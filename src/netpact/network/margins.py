@@ -75,13 +75,7 @@ def measure_margins(network: Network, samples: Samples, *, progress: Progress | 
         )
     if not isinstance(samples, Samples):
         raise PactError(f"samples are needed, got {type(samples).__name__}", where="samples", hint="give data.train")
-    wanted = (network.architecture.input_shape, network.architecture.classes)
-    if (samples.input_shape, samples.classes) != wanted:
-        raise PactError(
-            f"the network takes inputs of shape {wanted[0]} and tells {wanted[1]} classes, "
-            f"the samples have {samples.input_shape} and {samples.classes}",
-            where=samples.name,
-        )
+    network.check_fits(samples)
     found: list[NDArray[np.float64]] = []
     seen = 0
     for inputs, labels in samples.batches(_BATCH):

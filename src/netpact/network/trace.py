@@ -63,6 +63,17 @@ class Network:
     def is_own_module(self) -> bool:
         return isinstance(self.architecture, OwnModule)
 
+    def check_fits(self, samples: Data | Samples) -> None:
+        """Refuse samples of another shape or with other classes than the network was traced with."""
+        wanted = (self.architecture.input_shape, self.architecture.classes)
+        given = (samples.input_shape, samples.classes)
+        if wanted != given:
+            raise PactError(
+                f"the network takes inputs of shape {wanted[0]} and tells {wanted[1]} classes, "
+                f"the samples have {given[0]} and {given[1]}",
+                where=samples.name,
+            )
+
     def feeders(self, index: int) -> tuple[int, ...]:
         """The layers whose outputs reach this one's input through operations without weights."""
         starts = self.entries(index)
