@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from netpact.bounds.facts import Facts
+from netpact.bounds.lemma_accuracy import accuracy_for_gamma
 from netpact.bounds.logs import log, log_sum
 from netpact.bounds.projecting import log_printed_parameters, log_valid_parameters
 
@@ -47,11 +48,7 @@ def figure_2(facts: Facts) -> float:
 
 
 def output_accuracy(facts: Facts) -> float:
-    """The relative accuracy that a compressed network needs, so that no sample with a larger margin becomes an error:
-
-    eps = gamma / (sqrt(2) max|f(x)|)      (Lemma 10), at most 1 as Lemma 3 asks
-    """
-    return min(1.0, math.exp(-0.5 * facts.log_signal) / math.sqrt(2.0))
+    return accuracy_for_gamma(facts.gamma, output_norm=facts.output_norm)
 
 
 def lemma_3_printed(facts: Facts) -> float:

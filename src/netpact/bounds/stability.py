@@ -78,6 +78,6 @@ def _worst(name: str, layer: str, found: Quantity | None, share: float) -> float
         raise PactError(
             f"the {name} was not measured",
             where=layer,
-            hint="measure it, or leave the measurements out and they are made here",
+            hint="measure it too: without `only`, netpact.measure leaves nothing out",
         )
     return found.zeta_value(share)
