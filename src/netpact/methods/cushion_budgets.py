@@ -19,6 +19,7 @@ from netpact.measurements import MeasureOptions, find_structure, measure
 from netpact.measurements.folded import fold_for_measuring
 from netpact.methods.layer_budgets import split_budget
 from netpact.network import Network
+from netpact.network.naming import weight_name
 from netpact.progress import Progress
 
 _JACOBIANS = 32  # samples at which cushions between layers are measured
@@ -75,7 +76,7 @@ class LayerCushions:
 
     def _in_order(self, stability: Stability, numbers: Sequence[float]) -> list[float]:
         """From the order in which layers run to that of the tensors."""
-        found = {_tensor_name(layer.name): one for layer, one in zip(stability.layers, numbers, strict=True)}
+        found = {weight_name(layer.name): one for layer, one in zip(stability.layers, numbers, strict=True)}
         return [found[name] for name in self.names]
 
 
@@ -87,7 +88,7 @@ def measure_cushions(
     measures = measure(folded, samples, MeasureOptions(samples=_JACOBIANS, only=_READ), progress=progress)
     inputs, _ = next(iter(samples.batches(2)))
     structure = find_structure(folded, torch.from_numpy(inputs))
-    known = [_tensor_name(layer.name) for layer in structure.layers if not folded.is_shared(layer.index)]
+    known = [weight_name(layer.name) for layer in structure.layers if not folded.is_shared(layer.index)]
     for name in names:
         if name not in known:
             raise PactError(
@@ -103,8 +104,3 @@ def measure_cushions(
         measures.max_output_norm.value,
         samples.count,
     )
-
-
-def _tensor_name(layer: str) -> str:
-    """A network that is one layer has the empty name for it."""
-    return f"{layer}.weight" if layer else "weight"

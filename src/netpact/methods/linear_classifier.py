@@ -9,6 +9,7 @@ from torch import nn
 from netpact.coding import ShortFloat
 from netpact.errors import PactError
 from netpact.network import Network
+from netpact.network.naming import weight_name
 
 Array = NDArray[np.float64]
 
@@ -25,8 +26,7 @@ def find_classifier(network: Network, *, method: str) -> tuple[str, Array]:
     layer = network.layers[0]
     part = network.module.get_submodule(layer.name)
     assert isinstance(part, nn.Linear)
-    name = f"{layer.name}.weight" if layer.name else "weight"
-    return name, part.weight.detach().numpy().astype(np.float64)
+    return weight_name(layer.name), part.weight.detach().numpy().astype(np.float64)
 
 
 def largest_row(weight: Array) -> float:

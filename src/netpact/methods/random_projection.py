@@ -19,7 +19,7 @@ from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, c
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
 from netpact.progress import Progress
-from netpact.stream import MAX_SEED
+from netpact.stream import check_seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples
@@ -66,8 +66,7 @@ class RandomProjection:
         if self.variant not in VARIANTS:
             raise one_of(self.variant, VARIANTS, option="variant")
         Quantize(bits=self.bits)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= MAX_SEED:
-            raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {self.seed!r}", where="seed")
+        check_seed(self.seed)
         if self.budget is None:
             object.__setattr__(self, "budget", SIZE if self.gamma is None else CUSHIONS)
         if self.budget not in BUDGETS:

@@ -21,7 +21,7 @@ from netpact.methods.linear_classifier import Array, find_classifier, largest_ro
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
 from netpact.progress import Progress
-from netpact.stream import MAX_SEED
+from netpact.stream import check_seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples
@@ -50,8 +50,7 @@ class VectorProject:
 
     def __post_init__(self) -> None:
         check_gamma(gamma=self.gamma, eta=self.eta)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= MAX_SEED:
-            raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {self.seed!r}", where="seed")
+        check_seed(self.seed)
         if not isinstance(self.as_printed, bool):
             raise PactError(f"true or false is needed, got {self.as_printed!r}", where="as_printed")
 

@@ -19,6 +19,12 @@ _WORD_OCTETS, _OCTET_SIGNS, _WORD_GAUSSIANS = 4, 8, 2
 _PLACE_BITS, _SIGN_BIT = 11, 15  # of the 16 bits of a Gaussian: its place in the half table, and its sign
 
 
+def check_seed(value: object, *, where: str = "seed") -> None:
+    """A seed, or anything else that 32 bits of a stream's name hold."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_SEED:
+        raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {value!r}", where=where)
+
+
 @dataclass(frozen=True)
 class Stream:
     """Random whole numbers that a decoder regenerates: independent of libraries, machines, and what was drawn before.
@@ -36,9 +42,8 @@ class Stream:
     layer: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in (("seed", self.seed), ("layer", self.layer)):
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _LIMIT:
-                raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {value!r}", where=name)
+        check_seed(self.seed)
+        check_seed(self.layer, where="layer")
         if not isinstance(self.purpose, str) or not self.purpose:
             raise PactError(f"a name is needed, got {self.purpose!r}", where="purpose")
 
