@@ -10,8 +10,11 @@ from torch import Tensor, nn
 
 from netpact.datasets import ArraySamples
 from netpact.models import build, parse_model
-from netpact.network import ToleranceRun, batching, count_errors
+from netpact.network import ToleranceRun, batching, count_errors, trace
 from netpact.network.batching import samples_at_once
+from netpact.originals.box import make_box
+from netpact.originals.box_counting import walk_box
+from netpact.promises import promised_error
 from netpact.verification.recount import count_anew
 
 
@@ -47,7 +50,7 @@ def test_without_convolutions_the_largest_tensor_counts(monkeypatch: pytest.Monk
     assert samples_at_once(nn.Sequential(nn.Linear(3, 100), nn.Linear(100, 2)).double(), (3,)) == 10
 
 
-@pytest.mark.parametrize("way", ["certify", "verify", "at once"])
+@pytest.mark.parametrize("way", ["certify", "verify", "at once", "promise", "box"])
 def test_never_more_are_run(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "_ENTRIES", 4 * 72 * 36)
     sizes = Sizes()
@@ -57,8 +60,17 @@ def test_never_more_are_run(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert count_errors(wide_net(sizes), samples, arithmetic="float32").samples == 11
     elif way == "verify":
         assert count_anew(wide_net(sizes), samples, "float32")[1] == 11
-    else:
+    elif way == "at once":
         assert len(ToleranceRun(wide_net(sizes), "float32")(images).values) == 11
+    elif way == "promise":
+        network = trace(wide_net(sizes), samples)
+        sizes.seen.clear()  # of tracing
+        assert len(promised_error(network, network.module, samples).promised) == 11
+    else:
+        module = wide_net(sizes)
+        box = make_box(module, module)
+        walked = walk_box(module, box, samples, arithmetic="float32", batch=256, progress=None)
+        assert sum(len(labels) for _, labels in walked) == 11
     assert max(sizes.seen) == 4
 
 
