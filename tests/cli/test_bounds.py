@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,10 @@ def test_for_people_it_fits_eighty_columns_and_names_what_fails(
 def test_gamma_is_given_or_a_quantile(made: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     (fixed,) = run_json(capsys, command(made, "--only", "frobenius", "--gamma", "0.5"))
     assert fixed["gamma"] == 0.5
+    (best,) = run_json(capsys, command(made, "--only", "frobenius", "--gamma", "0.5", "--gamma", "0.25"))
+    assert best["gamma"] == 0.5, "the larger one serves better here"
+    assert 10 ** best["log10"] == pytest.approx(10 ** fixed["log10"] + math.log(2)), "two were tried: ln 2 is paid"
+    assert any("grid of 2" in assumption for assumption in best["assumptions"])
     low, high = (
         run_json(capsys, command(made, "--only", "frobenius", "--gamma-quantile", share))[0] for share in ("0.3", "0.6")
     )

@@ -24,7 +24,10 @@ def bounds(
         Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Samples that Jacobians are measured on.")] = 200,
-    gamma: Annotated[float | None, typer.Option(help="The margin.")] = None,
+    gamma: Annotated[
+        list[float] | None,
+        typer.Option(help="The margin; given several times, a grid declared beforehand, of which each takes its best."),
+    ] = None,
     gamma_quantile: Annotated[
         float | None,
         typer.Option(help="A quantile of the training margins (with neither: 0.1, among the samples that are right)."),
@@ -83,14 +86,14 @@ def _capacity(record: dict[str, object]) -> float:
     return value if isinstance(value, float) else float("inf")
 
 
-def _read_gamma(value: float | None, quantile: float | None) -> Gamma:
+def _read_gamma(values: list[float] | None, quantile: float | None) -> Gamma:
     from netpact.bounds import EstimateOptions, Gamma
 
-    if value is not None and quantile is not None:
+    if values and quantile is not None:
         raise PactError("give --gamma or --gamma-quantile, not both", where="--gamma")
-    if value is None and quantile is None:
-        return EstimateOptions().gamma
-    return Gamma(value=value, quantile=quantile)
+    if values:
+        return Gamma(value=values[0]) if len(values) == 1 else Gamma(grid=tuple(values))
+    return EstimateOptions().gamma if quantile is None else Gamma(quantile=quantile)
 
 
 def _open_certificate(path: Path | None, data: Data) -> list[BoundRow]:
