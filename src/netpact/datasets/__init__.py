@@ -1,5 +1,6 @@
 """Data sets by name, the user's own data, splits and fingerprints. Neither torch nor scikit-learn is imported here."""
 
+from netpact.datasets.drawing import draw_samples
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.loading import NAMES, load_data
 from netpact.datasets.noise import add_label_noise
@@ -22,6 +23,7 @@ __all__ = [
     "as_data",
     "as_samples",
     "describe",
+    "draw_samples",
     "load_data",
     "open_stream",
     "set_aside",

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from netpact.datasets import Data, Samples, as_data
+from netpact.datasets import Data, Samples, as_data, draw_samples
 from netpact.errors import PactError
 from netpact.measurements.assembly import Findings, assemble
 from netpact.measurements.cost import Cost, forecast
@@ -87,15 +87,9 @@ def measure(
 
 def choose_inputs(samples: Samples, options: MeasureOptions) -> Tensor:
     """So many inputs, drawn without return and kept in their order; all of them if there are no more."""
-    wanted = min(options.samples, samples.count)
-    places = options.seed.child("samples").numpy().permutation(samples.count)[:wanted]
-    keep = np.zeros(samples.count, dtype=bool)
-    keep[places] = True
-    found, seen = [], 0
-    for inputs, _ in samples.batches():
-        found.append(torch.from_numpy(inputs[keep[seen : seen + len(inputs)]]))
-        seen += len(inputs)
-    if not wanted:
+    drawn = draw_samples(samples, options.samples, options.seed.child("samples"))
+    found = [torch.from_numpy(inputs) for inputs, _ in drawn.batches()]
+    if not found:
         raise PactError("no samples to measure on", where=samples.name)
     return torch.cat(found)
 
