@@ -19,6 +19,7 @@ SOURCE = Path(netpact.__file__).parent
 ORDER = (
     "version",
     "errors",
+    "display",
     "progress",
     "files",
     "seed",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netpact.bounds.estimate import Estimate, finite
 from netpact.bounds.facts import LayerStability
 from netpact.bounds.logs import power_text
+from netpact.display import Displayed
 from netpact.errors import one_of
 
 _BEYOND = 1e12  # a percentage that nobody reads digit by digit any more
@@ -44,8 +45,8 @@ class LayerBudget:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimates:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Estimates(Displayed):
     """All estimates of one network, the smallest capacity first. Each stands by itself; none is proven.
 
     gammas  the margins that were tried: one, or those of a declared grid
@@ -72,6 +73,29 @@ class Estimates:
         if name not in found:
             raise one_of(name, found, option="estimate")
         return found[name]
+
+    def display_facts(self) -> dict[str, object]:
+        least = min(self.rows, key=lambda row: row.log10, default=None)
+        told = {} if least is None else {"lowest": f"{least.name}, capacity {power_text(least.log10)}"}
+        about = {"network": self.network, "data_name": self.data_name, "samples": self.samples}
+        return {"estimates": len(self.rows), **told, **about, "proven": "nothing"}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        """One row an estimate."""
+        return [
+            {
+                "name": row.name,
+                "kind": row.kind,
+                "log10_capacity": row.log10,
+                "value": row.value,
+                "gamma": row.gamma,
+                "margin_loss": row.margin_loss,
+                "samples": row.samples,
+                "premises_failing": len(row.failing),
+                "theorem": row.theorem,
+            }
+            for row in self.rows
+        ]
 
     def __str__(self) -> str:
         margins = ", ".join(

@@ -18,7 +18,7 @@ from netpact.errors import PactError, one_of
 MAX_BOX_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BoxCertificate(Statement):
     """A proven bound on the risk of every network in a box around the one in the file, the original among them.
 

@@ -39,7 +39,7 @@ PRIORS: Mapping[str, str] = MappingProxyType(
 ARITHMETICS = ("float32", "float64")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Statement):
     """A proven bound on the risk of the network in a message: bytes, errors, samples and delta decide it, nothing else.
 

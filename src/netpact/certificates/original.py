@@ -34,7 +34,7 @@ def add_bounds(*, compressed_bound: float, disagreement_bound: float) -> float:
     return min(1.0, math.nextafter(total, math.inf))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class OriginalCertificate(Statement):
     """A proven bound on the risk of the network that was compressed. delta is spent in two halves, one on each part.
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
 from netpact.certificates.json_form import Layout, statement_from_json, statement_to_json
+from netpact.certificates.wording import percent_up
+from netpact.display import Displayed
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_FIRST = ("bound", "data_name", "original_name", "delta", "message_bytes", "samples")  # what one line should tell
 
-class Statement:
+
+class Statement(Displayed):
     """A proven statement. A subclass is a frozen dataclass that names its layout in JSON and the module of its words.
 
     counted  the field that holds what was counted on the samples, and that a verifier counts again
@@ -21,6 +26,7 @@ class Statement:
     layout: ClassVar[Layout]
     words: ClassVar[ModuleType]
     counted: ClassVar[str]
+    bound: float
 
     @property
     def kind(self) -> str:
@@ -42,6 +48,17 @@ class Statement:
         """What rests on the word of whoever made the certificate: the program cannot check it."""
         said: tuple[str, ...] = self.words.declarations(self)
         return said
+
+    def display_facts(self) -> dict[str, object]:
+        """The bound first; bounds are rounded up."""
+        row = self.display_rows()[0]
+        row |= {name: f"{percent_up(value)} %" for name, value in row.items() if name.endswith("bound")}  # type: ignore[arg-type]
+        return {**{name: row[name] for name in (*_FIRST, self.counted) if name in row}, **row}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        """One row: every field that is a number or a text."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
+        return [{name: value for name, value in values.items() if isinstance(value, (int, float, str))}]
 
     def sentence(self) -> str:
         """The whole statement in plain words."""

@@ -21,6 +21,7 @@ from netpact.datasets.arrays import (
     to_array,
 )
 from netpact.datasets.fingerprint import Fingerprinter
+from netpact.display import Displayed
 from netpact.errors import PactError
 
 Batch = tuple[NDArray[np.float32], NDArray[np.int64]]
@@ -50,8 +51,8 @@ class Samples(Protocol):
         """The word sha256, a colon and the hex digest that Fingerprinter defines."""
 
 
-@dataclass(frozen=True, eq=False)
-class ArraySamples:
+@dataclass(frozen=True, eq=False, repr=False)
+class ArraySamples(Displayed):
     """Samples in memory. uint8 images stay uint8 and become x/255 batch by batch.
 
     The arrays are not copied where they fit already: whoever changes them afterwards changes the data.
@@ -87,6 +88,9 @@ class ArraySamples:
         check_batch_size(size)
         return ((as_network_input(self.inputs[part]), self.labels[part].copy()) for part in rows(self.count, size=size))
 
+    def display_facts(self) -> dict[str, object]:
+        return samples_facts(self)
+
     def fingerprint(self) -> str:
         return self._fingerprint
 
@@ -102,8 +106,14 @@ class ArraySamples:
         return ArraySamples(self.inputs[indices], self.labels[indices], name, self.classes)
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
+def samples_facts(samples: Samples) -> dict[str, object]:
+    """What is known without a pass over the samples."""
+    shape = "x".join(map(str, samples.input_shape))
+    return {"name": samples.name, "count": samples.count, "classes": samples.classes, "input_shape": shape}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Data(Displayed):
     """A training set, a test set where there is one, and where they came from."""
 
     name: str
@@ -131,3 +141,16 @@ class Data:
     @property
     def input_shape(self) -> tuple[int, ...]:
         return self.train.input_shape
+
+    def display_facts(self) -> dict[str, object]:
+        shape = "x".join(map(str, self.input_shape))
+        counts = {"train": self.train.count, "test": 0 if self.test is None else self.test.count}
+        return {"name": self.name, **counts, "classes": self.classes, "input_shape": shape, "source": self.source}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        """One row a part, with its fingerprint."""
+        parts = {"train": self.train} if self.test is None else {"train": self.train, "test": self.test}
+        return [
+            {"part": part, **samples_facts(samples), "fingerprint": samples.fingerprint()}
+            for part, samples in parts.items()
+        ]

@@ -20,14 +20,15 @@ from netpact.datasets.arrays import (
     to_array,
 )
 from netpact.datasets.fingerprint import Fingerprinter
-from netpact.datasets.samples import Batch
+from netpact.datasets.samples import Batch, samples_facts
+from netpact.display import Displayed
 from netpact.errors import PactError
 
 _PAIRS = "a loader gives pairs (inputs, labels) of whole batches"
 
 
-@dataclass(frozen=True, eq=False)
-class StreamSamples:
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamSamples(Displayed):
     """Samples of a loader; made by open_stream, which reads them once.
 
     Every later pass is fingerprinted again while it runs. If it gave other samples than the first one, or in another
@@ -40,6 +41,9 @@ class StreamSamples:
     count: int
     classes: int
     digest: str
+
+    def display_facts(self) -> dict[str, object]:
+        return samples_facts(self)
 
     def fingerprint(self) -> str:
         return self.digest

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.display import Displayed
 from netpact.errors import PactError
 from netpact.format.compressed import Compressed
 from netpact.forms import Relative, Weights
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 HELPER_NOTE = "helper"  # the key in a weight file's note under which a helper's data and recipe stand
 
 
-@dataclass(frozen=True, eq=False)
-class Base:
+@dataclass(frozen=True, eq=False, repr=False)
+class Base(Displayed):
     """Named tensors, and what is known about where they came from.
 
     data_fingerprint  of the data the base was trained on, as far as its file tells; "" if it does not. For a helper: of
@@ -48,6 +49,16 @@ class Base:
         if bad:
             raise PactError(f"NaN or infinity in {', '.join(bad)}", where=f"base {self.name}")
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As in Compressed: a mappingproxy can be neither pickled nor copied."""
+        return type(self), (self.name, dict(self.tensors), self.data_fingerprint, self.recipe, self.retrained)
+
+    def display_facts(self) -> dict[str, object]:
+        numbers = sum(array.size for array in self.tensors.values())
+        kind = "other data" if self.recipe is None else "helper"
+        told = {"data_fingerprint": self.data_fingerprint, "retrained": self.retrained}
+        return {"name": self.name, "kind": kind, "tensors": len(self.tensors), "numbers": numbers, **told}
 
     @property
     def sha256(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from netpact.datasets import Split
+from netpact.display import Displayed
 from netpact.errors import PactError, one_of
 from netpact.forms import CodedTensor, Relative
 from netpact.models import Architecture, OwnModule
@@ -14,8 +15,8 @@ from netpact.models import Architecture, OwnModule
 ARITHMETICS = ("float32", "float64")  # coded as one decision; append-only
 
 
-@dataclass(frozen=True, eq=False)
-class Compressed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Compressed(Displayed):
     """What a method produces and `seal` writes: an architecture and the coded tensors in the network's own order.
 
     arithmetic  the precision the network is run in, and that the certificate speaks about
@@ -37,3 +38,18 @@ class Compressed:
         if self.split is not None and not any(isinstance(tensor.form, Relative) for tensor in self.tensors.values()):
             raise PactError("only a network told relative to a base has a split", where="split")
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A mappingproxy can be neither pickled nor copied: the record is made anew from a plain dict."""
+        return type(self), (self.architecture, dict(self.tensors), self.arithmetic, self.method, self.split)
+
+    def display_facts(self) -> dict[str, object]:
+        told = {"tensors": len(self.tensors), "symbols": sum(len(tensor.symbols) for tensor in self.tensors.values())}
+        return {"architecture": str(self.architecture), "method": self.method, **told, "arithmetic": self.arithmetic}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        """One row a tensor."""
+        return [
+            {"tensor": name, "form": tensor.form.name, "shape": str(tensor.shape), "symbols": len(tensor.symbols)}
+            for name, tensor in self.tensors.items()
+        ]

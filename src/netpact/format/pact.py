@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate, code_bits, read_object
+from netpact.display import Displayed
 from netpact.errors import PactError
 from netpact.files import read_bytes, write_atomically
 from netpact.format.compressed import Compressed
@@ -31,8 +32,8 @@ _BOX = "box"  # the key that tells the two kinds of statement about the original
 _ORIGINAL = "original"  # the one key that may stand in the certificate's JSON beside those of the certificate
 
 
-@dataclass(frozen=True)
-class Pact:
+@dataclass(frozen=True, repr=False)
+class Pact(Displayed):
     """A small network and a promise about it.
 
     message      everything the decoder reads, and all that is counted
@@ -56,6 +57,18 @@ class Pact:
     def code_bits(self) -> int:
         """8 bits for every byte of the message and the cost of announcing their number."""
         return code_bits(len(self.message))
+
+    def display_facts(self) -> dict[str, object]:
+        """What is proven first. The architecture is not told: a message that cannot be read has a repr all the same."""
+        told = {} if self.certificate is None else self.certificate.display_facts()
+        told.pop("message_bytes", None)
+        proven = {"bound": told.pop("bound", "not certified"), "message_bytes": len(self.message)}
+        return {**proven, "code_bits": self.code_bits, **told, "message_sha256": self.message_sha256}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        stated = {} if self.certificate is None else self.certificate.display_rows()[0]
+        own = {"message_bytes": len(self.message), "code_bits": self.code_bits, "message_sha256": self.message_sha256}
+        return [stated | own]
 
     @property
     def message_sha256(self) -> str:

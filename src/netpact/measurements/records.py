@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
+from netpact.display import Displayed
 from netpact.errors import one_of
 from netpact.measurements.quantity import Quantity
 
@@ -107,8 +108,8 @@ class MeasureProvenance:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
 
-@dataclass(frozen=True, eq=False)
-class Measures:
+@dataclass(frozen=True, eq=False, repr=False)
+class Measures(Displayed):
     """The measurements of Arora et al. 2018 for one network on one set of samples.
 
     layers                  the weight layers of the theory: linear and convolution layers, in the order they run
@@ -164,6 +165,19 @@ class Measures:
             "network": network,
             "provenance": self.provenance.to_json(),
         }
+
+    def display_facts(self) -> dict[str, object]:
+        told = self.provenance
+        about: dict[str, object] = {"model": told.model, "data_name": told.data_name, "samples": told.samples}
+        return about | {"layers": self.depth} | {name: q.value for name, q in self.network_quantities.items()}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        """One row a layer: the worst over the samples of each quantity that was measured."""
+        return [
+            {"layer": layer.name, "kind": layer.kind, "parameters": layer.parameters}
+            | {name: quantity.value for name, quantity in layer.quantities()}
+            for layer in self.layers
+        ]
 
     def __str__(self) -> str:
         from netpact.measurements.wording import describe

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpact.certificates import Certificate, Statement
+from netpact.certificates.wording import percent_up
+from netpact.display import Displayed
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Displayed):
     """Agreed or refused, and why. The counts are the verifier's own; the bound is the one that was stated.
 
     counted     errors, or disagreements where the statement is about the original network; None if nothing was counted
@@ -27,6 +29,17 @@ class Verdict:
     @property
     def agreed(self) -> bool:
         return not self.reasons and self.certificate is not None
+
+    def display_facts(self) -> dict[str, object]:
+        row = self.display_rows()[0]
+        bounds = {name: row.get(name) for name in ("bound", "own_bound")}
+        return row | {name: f"{percent_up(value)} %" for name, value in bounds.items() if isinstance(value, float)}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        """Agreed or not, then why not; a bound is shown only where it stands."""
+        stated = {"bound": self.certificate.bound} if self.agreed and self.certificate is not None else {}
+        own = {"counted": self.counted, "own_bound": self.own_bound, "test_error": self.test_error, "given": self.given}
+        return [{"agreed": self.agreed, "reasons": "; ".join(self.reasons), **stated, **own}]
 
     def __str__(self) -> str:
         if self.agreed and self.certificate is not None:
