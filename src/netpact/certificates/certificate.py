@@ -205,6 +205,11 @@ class Certificate(Statement):
         return self.test_errors / self.test_samples
 
     @property
+    def contradicted(self) -> bool:
+        """Whether the test error is above the bound: a premise is false, or the test samples come from elsewhere."""
+        return self.test_error is not None and self.test_error > self.bound
+
+    @property
     def beats_hold_out(self) -> bool | None:
         """Whether the bound is below the hold-out bound of the helper network; None where there is no helper."""
         return None if self.helper is None else self.bound < self.helper.bound

@@ -123,6 +123,14 @@ def condition(certificate: Certificate) -> str:
     return "With"
 
 
+def contradiction(test_error: float) -> str:
+    """What is said beside a bound that is smaller than the test error."""
+    return (
+        f"The test error, {percent_up(test_error)} %, contradicts this bound: an assumption or a declaration is false, "
+        "or the test samples come from another distribution, or an unlikely sample was drawn."
+    )
+
+
 def percent_up(share: float) -> str:
     # repr gives the shortest decimal of the float: 0.05 reads as 5 %, not as the binary neighbour just above it.
     with localcontext(Context(prec=400)):

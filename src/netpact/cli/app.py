@@ -15,12 +15,13 @@ _UsageError: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException" and issubclass(kind, Exception)
 )
 
-FINE, REFUSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+FINE, REFUSED, BAD_INPUT, CONTRADICTED, INTERRUPTED = 0, 1, 2, 3, 130
 
 app = typer.Typer(
     name="netpact",
     help="Compress a trained classifier into a small file, with a proven bound on its test error.\n\n"
-    "Exit codes: 0 fine, 1 refused by verify, 2 bad input, 130 interrupted.",
+    "Exit codes: 0 fine, 1 refused by verify, 2 bad input, 3 agreed by verify but contradicted by the test error, "
+    "130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",

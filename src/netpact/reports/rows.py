@@ -70,6 +70,11 @@ class Row:
         """Whether the bound promises no more than guessing does."""
         return self.proven is not None and self.proven >= self.guessing
 
+    @property
+    def contradicted(self) -> bool:
+        """Whether the test error is above the proven bound: a premise of the certificate is false."""
+        return self.proven is not None and self.test_error is not None and self.test_error > self.proven
+
     def to_json(self) -> dict[str, object]:
         return asdict(self)
 

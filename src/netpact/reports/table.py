@@ -37,7 +37,10 @@ def table(rows: Sequence[Row], *, title: str) -> Table:
 
 
 def error_words(row: Row) -> str:
-    return "none" if row.test_error is None else percent(row.test_error)
+    """The test error, marked where it is above the proven bound."""
+    if row.test_error is None:
+        return "none"
+    return percent(row.test_error) + ("\ncontradicts" if row.contradicted else "")
 
 
 def bound_words(row: Row) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpact.certificates import Certificate, Statement
-from netpact.certificates.wording import percent_up
+from netpact.certificates.wording import contradiction, percent_up
 from netpact.display import Displayed
 
 
@@ -39,11 +39,24 @@ class Verdict(Displayed):
         """Agreed or not, then why not; a bound is shown only where it stands."""
         stated = {"bound": self.certificate.bound} if self.agreed and self.certificate is not None else {}
         own = {"counted": self.counted, "own_bound": self.own_bound, "test_error": self.test_error, "given": self.given}
-        return [{"agreed": self.agreed, "reasons": "; ".join(self.reasons), **stated, **own}]
+        against = {"contradicted": True} if self.contradicted else {}
+        return [{"agreed": self.agreed, **against, "reasons": "; ".join(self.reasons), **stated, **own}]
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the test error found here is above the stated bound; the statement may agree all the same."""
+        return (
+            self.test_error is not None
+            and isinstance(self.certificate, Certificate)
+            and self.test_error > self.certificate.bound
+        )
 
     def __str__(self) -> str:
         if self.agreed and self.certificate is not None:
-            return f"agreed{self.given and ', '}{self.given}: {self.certificate.sentence()}"
+            said = f"agreed{self.given and ', '}{self.given}: {self.certificate.sentence()}"
+            if self.contradicted and self.test_error is not None:
+                said += f" {contradiction(self.test_error)}"
+            return said
         return "refused: " + "; ".join(self.reasons)
 
     def to_json(self) -> dict[str, object]:
@@ -52,6 +65,7 @@ class Verdict(Displayed):
         return {
             **stated,
             "agreed": self.agreed,
+            "contradicted": self.contradicted,
             "given": self.given,
             "reasons": list(self.reasons),
             "test_error": self.test_error,

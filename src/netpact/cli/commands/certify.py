@@ -36,6 +36,7 @@ def certify(
 
     Example: netpact certify mlp.pact --data digits
     """
+    from netpact.certificates.wording import contradiction
     from netpact.certification import certify as state
     from netpact.cli.originals import open_case, state_original
 
@@ -68,6 +69,8 @@ def certify(
     certified.write(file)
     assert certified.certificate is not None
     people.print(certified.certificate.sentence(), soft_wrap=True)
+    if certified.certificate.contradicted and certified.certificate.test_error is not None:
+        people.print(contradiction(certified.certificate.test_error), style="red", soft_wrap=True)
     record = certified.certificate.to_json()
     if case.original is not None and certified.original is not None:
         people.print(certified.original.sentence(), soft_wrap=True)

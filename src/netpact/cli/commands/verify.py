@@ -32,7 +32,8 @@ def verify(
     With --original, and --unlabelled where it rests on fresh inputs, the statement about the network before compression
     is checked as well.
 
-    Exit code 0: agreed. 1: refused, with the reasons. Example: netpact verify mlp.pact --data digits --json
+    Exit code 0: agreed. 1: refused, with the reasons. 3: agreed, but the test error is above the bound and contradicts
+    it. Example: netpact verify mlp.pact --data digits --json
     """
     from dataclasses import replace
 
@@ -69,7 +70,12 @@ def verify(
             max_parameters=case.max_parameters,
             progress=bar,
         )
-    people.print(str(verdict), style="green" if verdict.agreed else "red", soft_wrap=True, markup=False)
+    people.print(
+        str(verdict),
+        style="green" if verdict.agreed and not verdict.contradicted else "red",
+        soft_wrap=True,
+        markup=False,
+    )
     record, agreed = verdict.to_json(), verdict.agreed
     if case.original is not None:
         with progress_bar("verifying the original's statement") as bar:
@@ -80,4 +86,6 @@ def verify(
         people.print(f"not checked: the statement about the original network (give {original_options(pact)})")
     if json:
         print_json(record)
-    return 0 if agreed else 1
+    if not agreed:
+        return 1
+    return 3 if verdict.contradicted else 0
