@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
-from netpact.datasets import Data, Samples, as_data
+from netpact.datasets import Data
 from netpact.errors import PactError
-from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
 from netpact.models import OwnModule
 from netpact.network import count_errors
 from netpact.network.hidden_state import open_own_module
-from netpact.priors import Ground, find_ground, helper_module
+from netpact.priors import Ground, find_ground, helper_module, open_subject
 from netpact.progress import Progress
 from netpact.version import __version__
 
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def certify(
-    pact: Pact,
+    pact: Pact | Compressed | str | Path,
     data: Data | object,
     *,
     delta: float = 0.05,
     form: str = "exact",
-    model: OwnModel | None = None,
-    base: Base | None = None,
-    base_data: Samples | None = None,
+    model: OwnModel | str | None = None,
+    base: Base | str | Path | None = None,
+    base_data: object = None,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Pact:
@@ -39,17 +40,20 @@ def certify(
     The network is decoded from the message's bytes alone and run on all training samples; nothing but the number of
     bytes, of errors, of samples and delta enters the bound. Choose delta before you train.
 
+    pact   a Pact, the path of a .pact file, or a compressed network, which is sealed
     data   a data set by name, or anything that as_data takes; its test part, if any, is counted for comparison only
-    model  for a user's own architecture: the module, or better the function that makes it
+    model  for a user's own architecture: the module, or better the function that makes it, or its name as on the
+           command line
     base   for a message that tells the difference from a base network: that network, as open_base or train_helper
-           gives it. With a helper, errors are counted on the samples that it has not seen
+           gives it, or its file. With a helper, errors are counted on the samples that it has not seen
     base_data  what the base was trained on, where it is at hand: copies of training samples in it are refused
     max_parameters  networks of more are refused before they take memory; raise it for a file that you trust
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
-    source = as_data(data)
-    module = open_module(pact, source, model, base, max_parameters=max_parameters)
-    ground = find_ground(pact, source, base, base_data, max_parameters=max_parameters)
+    subject = open_subject(pact, data, model=model, base=base, base_data=base_data, max_parameters=max_parameters)
+    pact, source, base = subject.pact, subject.data, subject.base
+    module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
+    ground = find_ground(pact, source, base, subject.base_data, max_parameters=max_parameters)
     helper = (
         None
         if base is None
@@ -87,7 +91,7 @@ def certify(
         hoeffding_bound=bound("hoeffding"),
         decoder_version=DECODER_VERSION,
         netpact_version=__version__,
-        module=_model_name(model) if ground.prior == "conditional" else "",
+        module=_model_name(subject.model) if ground.prior == "conditional" else "",
         base_name="" if transfer is None else transfer.name,
         base_sha256="" if transfer is None else transfer.sha256,
         base_data_fingerprint=ground.base_data_fingerprint,

@@ -8,7 +8,7 @@ from types import MappingProxyType, ModuleType
 from typing import ClassVar
 
 from netpact.certificates import wording
-from netpact.certificates.bound import FORMS
+from netpact.certificates.bound import FORMS, risk_bound
 from netpact.certificates.helper import Helper
 from netpact.certificates.inputs import (
     MAX_CODE_BITS,
@@ -208,6 +208,21 @@ class Certificate(Statement):
     def contradicted(self) -> bool:
         """Whether the test error is above the bound: a premise is false, or the test samples come from elsewhere."""
         return self.test_error is not None and self.test_error > self.bound
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether guessing a class, each alike, does as well as what is proven."""
+        return self.bound >= 1 - 1 / self.classes
+
+    @property
+    def test_bound(self) -> float | None:
+        """The hold-out bound of the test samples: exact, 0 bits, the same delta. No part of what the file states.
+
+        It holds if the test samples were used in no choice at all, which nothing here can check.
+        """
+        if self.test_errors is None or self.test_samples is None:
+            return None
+        return risk_bound(errors=self.test_errors, samples=self.test_samples, code_bits=0, delta=self.delta)
 
     @property
     def beats_hold_out(self) -> bool | None:

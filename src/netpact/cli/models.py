@@ -65,10 +65,6 @@ def own_model(name: str) -> Callable[[], nn.Module] | None:
     """The --model option as a function that makes the module anew at every call; None where it was not given."""
     if not name:
         return None
-    from netpact.models import import_model
+    from netpact.models import model_maker
 
-    def make() -> nn.Module:
-        return import_model(name)
-
-    make.__module__, _, make.__qualname__ = name.partition(":")
-    return make
+    return model_maker(name)

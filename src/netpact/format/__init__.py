@@ -10,6 +10,7 @@ from netpact.format.message import (
     encode_message,
     measure_message,
 )
+from netpact.format.opening import as_base, as_pact
 from netpact.format.pact import Pact, seal
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "Compressed",
     "Pact",
     "Slot",
+    "as_base",
+    "as_pact",
     "base_of",
     "decode_message",
     "encode_message",

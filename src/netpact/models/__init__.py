@@ -11,7 +11,7 @@ from netpact.models.architecture import (
 )
 from netpact.models.building import MAX_PARAMETERS, build, initialise, is_as_built
 from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
-from netpact.models.own import import_model
+from netpact.models.own import as_model, import_model, model_maker
 from netpact.models.weights import check_weights_path, load_model, load_weights, save_weights
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Architecture",
     "Family",
     "OwnModule",
+    "as_model",
     "build",
     "check_weights_path",
     "import_model",
@@ -28,6 +29,7 @@ __all__ = [
     "is_as_built",
     "load_model",
     "load_weights",
+    "model_maker",
     "names",
     "parameter_count",
     "parameter_grids",

@@ -20,16 +20,48 @@ def import_model(name: str) -> nn.Module:
 
     The current directory is importable meanwhile. Errors raised inside the user's code come through unchanged.
     """
+    function = _import_function(name)
+    with _current_directory_first():
+        made = function()
+    if not isinstance(made, nn.Module):
+        raise PactError(f"must return a torch.nn.Module, returned {type(made).__name__}", where=name)
+    return made
+
+
+def model_maker(name: str) -> Callable[[], nn.Module]:
+    """A function that calls "package.module:function" anew at every call; it bears that function's name.
+
+    The function itself stands under __wrapped__, where inspect finds its source.
+    """
+
+    def make() -> nn.Module:
+        return import_model(name)
+
+    make.__module__, _, make.__qualname__ = name.partition(":")
+    make.__wrapped__ = _import_function(name)  # type: ignore[attr-defined]
+    return make
+
+
+def as_model(source: object) -> nn.Module | Callable[[], nn.Module] | None:
+    """A module, or the function that makes it, from either of them or from "package.module:function"."""
+    if source is None or isinstance(source, nn.Module):
+        return source
+    if isinstance(source, str):
+        return model_maker(source)
+    if not callable(source):
+        raise PactError(
+            f"a torch.nn.Module or the function that makes it is needed, got {type(source).__name__}", where="model"
+        )
+    return source
+
+
+def _import_function(name: str) -> Callable[[], object]:
     module_name, _, function_name = name.partition(":")
     parts = [*module_name.split("."), function_name]
     if not all(part.isidentifier() for part in parts):
         raise PactError(f"{name!r} does not name a function", where="model", hint="write package.module:function")
     with _current_directory_first():
-        function = _find(_import(module_name, name=name), function_name, name=name)
-        made = function()
-    if not isinstance(made, nn.Module):
-        raise PactError(f"must return a torch.nn.Module, returned {type(made).__name__}", where=name)
-    return made
+        return _find(_import(module_name, name=name), function_name, name=name)
 
 
 def _import(module_name: str, *, name: str) -> ModuleType:

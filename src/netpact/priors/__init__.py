@@ -2,5 +2,15 @@
 
 from netpact.priors.ground import Ground, find_ground
 from netpact.priors.preparation import helper_module, retrain_helper, save_helper, train_helper
+from netpact.priors.subject import Subject, open_subject
 
-__all__ = ["Ground", "find_ground", "helper_module", "retrain_helper", "save_helper", "train_helper"]
+__all__ = [
+    "Ground",
+    "Subject",
+    "find_ground",
+    "helper_module",
+    "open_subject",
+    "retrain_helper",
+    "save_helper",
+    "train_helper",
+]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.certificates import Certificate, check_bound
 from netpact.certification import open_module
-from netpact.datasets import Data, Samples, as_data
+from netpact.datasets import Data
 from netpact.errors import PactError
-from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Pact
-from netpact.priors import find_ground
+from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
+from netpact.priors import find_ground, open_subject
 from netpact.progress import Progress
 from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_prior
 from netpact.verification.recount import count_anew
@@ -24,21 +25,23 @@ if TYPE_CHECKING:
 
 
 def verify(
-    pact: Pact,
+    pact: Pact | Compressed | str | Path,
     data: Data | object,
     *,
-    model: OwnModel | None = None,
-    base: Base | None = None,
-    base_data: Samples | None = None,
+    model: OwnModel | str | None = None,
+    base: Base | str | Path | None = None,
+    base_data: object = None,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Verdict:
     """Decode, recount, recompute, compare. A file that does not decode is a PactError, a false statement a refusal.
 
-    base  the base network that the certificate names, as open_base gives it; or a helper as retrain_helper gives it,
-          which need not be the stated one bit for bit: the errors counted here are those that it leads to
+    pact  a Pact, or the path of a .pact file
+    base  the base network that the certificate names, as open_base gives it, or its file; or a helper as retrain_helper
+          gives it, which need not be the stated one bit for bit: the errors counted here are those that it leads to
     """
-    source = as_data(data)
+    subject = open_subject(pact, data, model=model, base=base, base_data=base_data, max_parameters=max_parameters)
+    pact, source, base = subject.pact, subject.data, subject.base
     certificate = pact.certificate
     if certificate is None:
         return Verdict(("the file has no certificate",), None)
@@ -47,10 +50,10 @@ def verify(
     if reasons:
         return Verdict(tuple(reasons), certificate)
     _refuse_missing_helper(pact, certificate, base, max_parameters=max_parameters)
-    module = open_module(pact, source, model, base, max_parameters=max_parameters)
+    module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
     # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
     try:
-        ground = find_ground(pact, source, base, base_data, max_parameters=max_parameters)
+        ground = find_ground(pact, source, base, subject.base_data, max_parameters=max_parameters)
         reasons, given = compare_prior(certificate, base, ground)
     except PactError as error:
         if error.where == "base_data":

@@ -30,6 +30,10 @@ class Verdict(Displayed):
     def agreed(self) -> bool:
         return not self.reasons and self.certificate is not None
 
+    def __bool__(self) -> bool:
+        """`if verify(...)` must not let a refused file pass."""
+        return self.agreed
+
     def display_facts(self) -> dict[str, object]:
         row = self.display_rows()[0]
         bounds = {name: row.get(name) for name in ("bound", "own_bound")}

@@ -7,6 +7,7 @@ import typer
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
+from netpact.cli.picture import picture_json, print_picture
 
 
 def certify(
@@ -66,14 +67,15 @@ def certify(
     if case.original is not None:
         with progress_bar("comparing with the original network") as bar:
             certified = certified.with_original(state_original(case, delta=delta, progress=bar))
-    certified.write(file)
+    file_bytes = certified.write(file).stat().st_size
     assert certified.certificate is not None
-    people.print(certified.certificate.sentence(), soft_wrap=True)
+    people.print(certified.certificate.sentence(), soft_wrap=True, markup=False)
+    print_picture(certified.certificate, file_bytes=file_bytes)
     if certified.certificate.contradicted and certified.certificate.test_error is not None:
         people.print(contradiction(certified.certificate.test_error), style="red", soft_wrap=True)
-    record = certified.certificate.to_json()
+    record = certified.certificate.to_json() | picture_json(certified.certificate, file_bytes=file_bytes)
     if case.original is not None and certified.original is not None:
-        people.print(certified.original.sentence(), soft_wrap=True)
+        people.print(certified.original.sentence(), soft_wrap=True, markup=False)
         record["original"] = certified.original.to_json()
     if json:
         print_json(record)
