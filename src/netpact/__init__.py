@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netpact.bounds import Estimate, compare_with_lemmas, estimate_bounds
     from netpact.certificates import Certificate, risk_bound
     from netpact.certification import certify
-    from netpact.datasets import Data, Split, as_data, load_data
+    from netpact.datasets import Data, Problem, Split, as_data, check_data, load_data
     from netpact.experiments import run_experiment
     from netpact.exploration import search
     from netpact.format import Compressed, Pact, open_base, seal
@@ -58,6 +58,8 @@ _HOMES = {
     "certify": "certification",
     "load_data": "datasets",
     "as_data": "datasets",
+    "check_data": "datasets",
+    "Problem": "datasets",
     "Data": "datasets",
     "Split": "datasets",
     "Compressed": "format",
@@ -120,6 +122,7 @@ __all__ = [
     "OperatorNorm",
     "Pact",
     "PactError",
+    "Problem",
     "Promise",
     "Quantize",
     "QuantizeDifference",
@@ -141,6 +144,7 @@ __all__ = [
     "certify",
     "certify_box",
     "certify_original",
+    "check_data",
     "compare_with_lemmas",
     "compress",
     "estimate_bounds",

@@ -5,6 +5,7 @@ from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.loading import NAMES, load_data
 from netpact.datasets.noise import add_label_noise
 from netpact.datasets.own import as_data, as_samples
+from netpact.datasets.problems import Problem, check_data
 from netpact.datasets.samples import ArraySamples, Batch, Data, Samples
 from netpact.datasets.splits import Split, set_aside, split_indices
 from netpact.datasets.streams import StreamSamples, open_stream
@@ -16,12 +17,14 @@ __all__ = [
     "Batch",
     "Data",
     "Fingerprinter",
+    "Problem",
     "Samples",
     "Split",
     "StreamSamples",
     "add_label_noise",
     "as_data",
     "as_samples",
+    "check_data",
     "describe",
     "draw_samples",
     "load_data",

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
 from netpact.cli.picture import picture_json, print_picture
@@ -52,6 +53,7 @@ def certify(
         unlabelled=unlabelled,
         max_parameters=max_parameters,
     )
+    warn_about(case.data)
     with progress_bar("counting errors") as bar:
         certified = state(
             case.pact,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile
 
@@ -72,6 +73,7 @@ def compress(
     name = method or ("quantize" if ground is None else "quantize-difference")
     chosen = make_method(name, parse_settings(settings or []), base=ground)
     source = load_data(data)
+    warn_about(source)
     module = trained_model(model, source, weights=weights)
     network = trace(fold_batch_norm(module, source) if fold else module, source)
     with progress_bar(f"compressing {network.name}") as bar:

@@ -4,26 +4,34 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from netpact.cli.console import people, print_json
+from netpact.cli.data_warnings import print_problems
 from netpact.cli.options import Json
+from netpact.display import printable
 
 
 def data(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE.npz", help="As in --data.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Load a data set and describe it: counts, shape, classes, fingerprints, duplicates.
+    """Load a data set and describe it: counts, shape, classes, fingerprints, duplicates, and what looks wrong.
 
     Looks in $NETPACT_DATA, then in the cache folder, then on OpenML. Example: netpact data digits
     """
-    from netpact.datasets import describe, load_data
+    from netpact.datasets import check_data, describe, load_data
+    from netpact.datasets.problems import copies_in
 
-    record = describe(load_data(name))
+    source = load_data(name)
+    record = describe(source)
+    problems = [*check_data(source), *copies_in(record)]
+    print_problems(problems)
     if json:
-        print_json(record)
+        print_json({**record, "problems": [problem.to_json() for problem in problems]})
         return
-    listing = Table(title=f"{record['name']} (from {record['source']})", title_justify="left", show_header=False)
+    title = Text(printable(f"{record['name']} (from {record['source']})"))
+    listing = Table(title=title, title_justify="left", show_header=False)
     listing.add_column()
     listing.add_column(overflow="fold")
     for key in ("input_shape", "classes", "train_inputs_in_test"):

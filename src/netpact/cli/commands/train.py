@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.datasets import Split
 from netpact.errors import PactError, one_of
@@ -93,6 +94,7 @@ def train(
         augmentation=start.augmentation if augmentation is None else parse_augmentation(augmentation),
     )
     source = load_data(data)
+    warn_about(source)
     if helper_percent:
         if weights is not None:
             raise PactError("a helper starts from its seed, so that its recipe is whole", where="--weights")
