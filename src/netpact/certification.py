@@ -32,6 +32,7 @@ def certify(
     model: OwnModel | str | None = None,
     base: Base | str | Path | None = None,
     base_data: object = None,
+    repeats: bool = False,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Pact:
@@ -47,13 +48,15 @@ def certify(
     base   for a message that tells the difference from a base network: that network, as open_base or train_helper
            gives it, or its file. With a helper, errors are counted on the samples that it has not seen
     base_data  what the base was trained on, where it is at hand: copies of training samples in it are refused
+    repeats  declares that the distribution itself repeats values, as tables and texts do. Otherwise exact copies of
+           samples are left out: each is counted once. Either is said in the sentence
     max_parameters  networks of more are refused before they take memory; raise it for a file that you trust
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
     subject = open_subject(pact, data, model=model, base=base, base_data=base_data, max_parameters=max_parameters)
     pact, source, base = subject.pact, subject.data, subject.base
     module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
-    ground = find_ground(pact, source, base, subject.base_data, max_parameters=max_parameters)
+    ground = find_ground(pact, source, base, subject.base_data, repeats=repeats, max_parameters=max_parameters)
     helper = (
         None
         if base is None
@@ -96,6 +99,8 @@ def certify(
         base_sha256="" if transfer is None else transfer.sha256,
         base_data_fingerprint=ground.base_data_fingerprint,
         helper=helper,
+        copies=ground.copies,
+        repeats=repeats,
     )
     return pact.with_certificate(certificate)
 
@@ -120,7 +125,7 @@ def _state_hold_out(
         recipe=write_recipe(base.recipe.to_json()),
         percent=ground.split.percent,
         counter=ground.split.counter,
-        samples=data.train.count - ground.samples.count,
+        samples=len(ground.split.indices(data.train.count)[0]),
         errors=counted.errors,
         near_ties=counted.near_ties,
         bound=risk_bound(errors=counted.errors, samples=counted.samples, code_bits=0, delta=delta),

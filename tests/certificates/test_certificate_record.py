@@ -56,6 +56,8 @@ DEPENDENT = {"prior": "data-dependent", "helper": HELPER}
 EXAMPLES = [
     make(),
     make(**DEPENDENT),
+    make(copies=7),
+    make(copies=7, repeats=True, **TRANSFER),
     make(**TESTED),
     make(**CONDITIONAL),
     make(**TRANSFER),
@@ -168,7 +170,9 @@ def test_there_and_back_is_the_same_certificate(certificate: Certificate) -> Non
     assert Certificate.from_json(json.dumps(content)) == certificate
     assert Certificate.from_json(json.dumps(content)).to_json() == content
     held = {"kind", "train_error", "test_error", "theorem", "assumptions", "declarations"}
-    held |= {field.name for field in fields(certificate)} - {"data_name", "data_fingerprint", "helper", *BASE}
+    grouped = {name for group in Certificate.layout.groups.values() for name in group.values()}
+    held |= {field.name for field in fields(certificate)} - {"helper", *grouped}
+    assert ("copies" in content) == bool(certificate.copies or certificate.repeats)
     assert ("base" in content) == (certificate.prior == "transfer")
     assert ("helper" in content) == (certificate.prior == "data-dependent")
     assert held <= set(content)
@@ -241,6 +245,22 @@ def test_bad_values_are_refused_by_name_at_construction_and_in_json(name: str, v
     with pytest.raises(PactError) as caught:
         Certificate.from_json(make().to_json() | {name: value})
     assert caught.value.where in named
+
+
+@pytest.mark.parametrize(
+    ("inner", "where"),
+    [
+        ({"number": -1, "repeats": False}, "copies"),
+        ({"number": True, "repeats": False}, "copies"),
+        ({"number": 1438, "repeats": True}, "copies"),
+        ({"number": 1, "repeats": 1}, "repeats"),
+        ({"number": 1}, "copies"),
+    ],
+)
+def test_bad_values_about_copies_are_refused_by_name(inner: dict[str, object], where: str) -> None:
+    with pytest.raises(PactError) as caught:
+        Certificate.from_json(make().to_json() | {"copies": inner})
+    assert caught.value.where == where
 
 
 def test_nan_in_json_text_is_refused_by_key() -> None:

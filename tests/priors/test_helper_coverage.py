@@ -129,7 +129,7 @@ def files_broken(message: Pact) -> int:
     for _ in range(FILES):
         x, y = random.integers(INPUTS, size=DRAWN), random.integers(2, size=DRAWN)
         data = Data("coins", 2, ArraySamples(np.eye(INPUTS, dtype=np.float32)[x], y, "coins", 2))
-        certificate = certify(message, data, base=memorise(x, y, data), delta=FILE_DELTA).certificate
+        certificate = certify(message, data, base=memorise(x, y, data), delta=FILE_DELTA, repeats=True).certificate
         assert certificate is not None
         assert certificate.helper is not None
         assert certificate.bound >= certificate.helper.bound

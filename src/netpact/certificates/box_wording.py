@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netpact.certificates.original_wording import DIGITS_SHOWN
-from netpact.certificates.wording import condition, confidence_percent, percent_up
+from netpact.certificates.wording import condition, confidence_percent, drawn, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.box import BoxCertificate
@@ -42,7 +42,7 @@ def sentence(certificate: BoxCertificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
     return (
         f"{condition(certificate.compressed)} probability at least {confidence_percent(certificate.delta)} % over the "
-        f"draw of the {certificate.compressed.samples:,} training samples, the original network "
+        f"draw of the {certificate.compressed.samples:,} {drawn(certificate.compressed)}, the original network "
         f"{certificate.original_name} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) and every other network "
         f"as close to the one in this file errs on at most {percent_up(certificate.bound)} % of new samples from the "
         "same distribution."

@@ -46,15 +46,18 @@ class Certificate(Statement):
     errors counts every training sample whose margin is not clearly positive; near_ties of them lie within the rounding
     tolerance. The test fields are there to look at and are no part of the bound. With a data-dependent prior the
     samples are those that the helper network has not seen; data_fingerprint is that of all training data.
+    copies are exact copies of samples: they are left out, and not among `samples`; with `repeats` the distribution is
+    declared to repeat values, and they are among them.
     """
 
     layout: ClassVar[Layout] = Layout(
         groups={
             "data": {"name": "data_name", "fingerprint": "data_fingerprint"},
             "base": {"name": "base_name", "sha256": "base_sha256", "data_fingerprint": "base_data_fingerprint"},
+            "copies": {"number": "copies", "repeats": "repeats"},
         },
         records={"helper": Helper},
-        optional=("base", "helper"),
+        optional=("base", "copies", "helper"),
         numbers=("train_error", "test_error"),
     )
     words: ClassVar[ModuleType] = wording
@@ -86,6 +89,8 @@ class Certificate(Statement):
     base_sha256: str = ""
     base_data_fingerprint: str = ""
     helper: Helper | None = None
+    copies: int = 0
+    repeats: bool = False
 
     def __post_init__(self) -> None:
         # Frozen: numpy numbers are replaced by Python's once, here, so that records compare and serialise alike.
@@ -111,9 +116,15 @@ class Certificate(Statement):
             "code_bits": bits,
             "message_bytes": whole_number(self.message_bytes, name="message_bytes", lowest=0, highest=MAX_CODE_BITS),
             "classes": whole_number(self.classes, name="classes", lowest=2),
+            "copies": self._checked_copies(m),
             "near_ties": whole_number(self.near_ties, name="near_ties", lowest=0, highest=k),
             "decoder_version": whole_number(self.decoder_version, name="decoder_version", lowest=0),
         }
+
+    def _checked_copies(self, samples: int) -> int:
+        if not isinstance(self.repeats, bool):
+            raise PactError(f"true or false is needed, got {self.repeats!r}", where="repeats")
+        return whole_number(self.copies, name="copies", lowest=0, highest=samples if self.repeats else MAX_SAMPLES)
 
     def _checked_test(self) -> dict[str, object]:
         given = [value is not None for value in (self.test_errors, self.test_samples, self.test_fingerprint)]

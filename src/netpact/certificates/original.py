@@ -88,7 +88,10 @@ class OriginalCertificate(Statement):
             "disagreement_bound": rate,
             "unlabelled_samples": samples,
             "unlabelled_duplicates": whole_number(
-                self.unlabelled_duplicates, name="unlabelled_duplicates", lowest=0, highest=samples - 1
+                self.unlabelled_duplicates,
+                name="unlabelled_duplicates",
+                lowest=0,
+                highest=samples - 1 if self.compressed.repeats else MAX_SAMPLES,
             ),
         }
 

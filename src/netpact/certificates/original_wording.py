@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netpact.certificates.wording import condition, confidence_percent, percent_up
+from netpact.certificates.wording import condition, confidence_percent, drawn, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.original import OriginalCertificate
@@ -45,8 +45,13 @@ def sentence(certificate: OriginalCertificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
     return (
         f"{condition(certificate.compressed)} probability at least {confidence_percent(certificate.delta)} % over the "
-        f"draw of the {certificate.compressed.samples:,} training samples and the "
-        f"{certificate.unlabelled_samples:,} unlabelled ones, the original network {certificate.original_name} "
-        f"(sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) errs on at most "
+        f"draw of the {certificate.compressed.samples:,} {drawn(certificate.compressed)} and the "
+        f"{certificate.unlabelled_samples:,} unlabelled ones{_left_out(certificate)}, the original network "
+        f"{certificate.original_name} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) errs on at most "
         f"{percent_up(certificate.bound)} % of new samples from the same distribution."
     )
+
+
+def _left_out(certificate: OriginalCertificate) -> str:
+    copies = 0 if certificate.compressed.repeats else certificate.unlabelled_duplicates
+    return f" ({copies:,} exact copies were left out)" if copies else ""

@@ -25,17 +25,21 @@ def theorem(certificate: Certificate) -> str:
 
 def assumptions(certificate: Certificate) -> tuple[str, ...]:
     """The premises of the theorem, one sentence each."""
-    drawn = f"{certificate.samples:,}"
+    number = f"{certificate.samples:,}"
     if certificate.helper is not None:
-        drawn += f" certified and the {certificate.helper.samples:,} other"
+        number += f" certified and the {certificate.helper.samples:,} other"
     premises: tuple[str, ...] = (
-        f"The {drawn} training samples were drawn independently from one distribution, and the "
+        f"The {number} training samples were drawn independently from one distribution, and the "
         "bound is about that distribution.",
         f"Decoder version {certificate.decoder_version} was fixed before the sample was drawn.",
         f"delta = {certificate.delta!r} was chosen before training.",
         f"Arithmetic: the network is evaluated with sums and products in {certificate.arithmetic}, in any order; "
         "no TF32, no bf16, no Winograd convolution.",
     )
+    if certificate.repeats:
+        premises += ("The distribution itself repeats values: a sample equal to another one was drawn all the same.",)
+    elif certificate.copies:
+        premises += (f"The {certificate.copies:,} exact copies that were left out are copies, not draws of their own.",)
     if certificate.prior == "conditional":
         premises += (f"The module {certificate.module} was fixed before the data.",)
     if certificate.prior == "transfer":
@@ -89,8 +93,7 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
 
 def sentence(certificate: Certificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
-    helper = certificate.helper
-    samples = f"{certificate.samples:,} training samples" + ("" if helper is None else " that it has not seen")
+    samples = f"{certificate.samples:,} {drawn(certificate)}"
     return (
         f"{condition(certificate)} probability at least {confidence_percent(certificate.delta)} % over the draw of the "
         f"{samples}, the network in this file errs on at most "
@@ -111,16 +114,35 @@ def _beside(certificate: Certificate) -> str:
     )
 
 
+def drawn(certificate: Certificate) -> str:
+    """Which samples the statement is about."""
+    left_out = 0 if certificate.repeats else certificate.copies
+    unseen = "" if certificate.helper is None else " that it has not seen"
+    return f"training samples{unseen}" + (f" ({left_out:,} exact copies were left out)" if left_out else "")
+
+
 def condition(certificate: Certificate) -> str:
-    """How the sentence begins: with the premise that its prior needs, where it needs one."""
+    """How the sentence begins: with the premises that its prior and its samples need, where they need any."""
+    premises = [premise for premise in (_repeats(certificate), _prior(certificate)) if premise]
+    return f"If {', and '.join(premises)}, with" if premises else "With"
+
+
+def _repeats(certificate: Certificate) -> str:
+    if not certificate.repeats:
+        return ""
+    found = f" ({certificate.copies:,} of the samples are exact copies of others)" if certificate.copies else ""
+    return f"the distribution itself repeats values{found}"
+
+
+def _prior(certificate: Certificate) -> str:
     if certificate.prior == "conditional":
-        return f"If the module {certificate.module} was fixed before the data, with"
+        return f"the module {certificate.module} was fixed before the data"
     if certificate.prior == "transfer":
-        return f"If the base network {certificate.base_name} was fixed before the data, with"
+        return f"the base network {certificate.base_name} was fixed before the data"
     if certificate.helper is not None:
         helper = certificate.helper
-        return f"If the helper network {helper.name} was computed from {helper.samples:,} other samples alone, with"
-    return "With"
+        return f"the helper network {helper.name} was computed from {helper.samples:,} other samples alone"
+    return ""
 
 
 def contradiction(test_error: float) -> str:

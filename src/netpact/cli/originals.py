@@ -115,7 +115,9 @@ def _open_original(
     return module, unlabelled
 
 
-def state_original(case: Case, *, delta: float, progress: Progress | None) -> OriginalCertificate | BoxCertificate:
+def state_original(
+    case: Case, *, delta: float, repeats: bool, progress: Progress | None
+) -> OriginalCertificate | BoxCertificate:
     """The statement about the original: by fresh inputs where they were given, else by a box around the file's."""
     from netpact.originals import certify_box, certify_original
 
@@ -130,6 +132,7 @@ def state_original(case: Case, *, delta: float, progress: Progress | None) -> Or
             model=case.model,
             base=case.base,
             base_data=case.base_data,
+            repeats=repeats,
             max_parameters=case.max_parameters,
             progress=progress,
         )
@@ -141,6 +144,7 @@ def state_original(case: Case, *, delta: float, progress: Progress | None) -> Or
         delta=delta,
         model=case.model,
         base=case.base,
+        repeats=repeats,
         max_parameters=case.max_parameters,
         progress=progress,
     )

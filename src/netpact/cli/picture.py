@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -10,6 +11,7 @@ from netpact.cli.console import people
 
 if TYPE_CHECKING:
     from netpact.certificates import Certificate
+    from netpact.datasets import Data
 
 _VACUOUS = (
     "vacuous: guessing among {classes} classes does as well. Shorten the message (fewer bits, netpact search), take "
@@ -17,59 +19,79 @@ _VACUOUS = (
 )
 
 
-def picture_json(certificate: Certificate, *, file_bytes: int) -> dict[str, object]:
-    """What is not in the certificate's own JSON."""
-    return {
-        "file_bytes": file_bytes,
-        "vacuous": certificate.is_vacuous,
-        "test_bound": certificate.test_bound,
-    }
+@dataclass(frozen=True)
+class Surroundings:
+    """What the certificate itself does not tell.
+
+    two_labels   training inputs that occur under more than one label
+    test_copies  test samples that are exact copies of training samples or of each other
+    """
+
+    file_bytes: int
+    two_labels: int
+    test_copies: int
+
+    def to_json(self, certificate: Certificate) -> dict[str, object]:
+        return {**asdict(self), "vacuous": certificate.is_vacuous, "test_bound": self.test_bound(certificate)}
+
+    def test_bound(self, certificate: Certificate) -> float | None:
+        """Copies are no samples of their own: with any of them in the test part there is no hold-out bound."""
+        return None if self.test_copies else certificate.test_bound
 
 
-def print_picture(certificate: Certificate, *, file_bytes: int) -> None:
+def look_around(data: Data, *, file_bytes: int) -> Surroundings:
+    from netpact.datasets import count_copies, find_copies
+
+    stale = 0 if data.test is None else int(find_copies(data.test, seen=data.train).sum())
+    return Surroundings(file_bytes, count_copies(data.train)[1], stale)
+
+
+def print_picture(certificate: Certificate, around: Surroundings) -> None:
     listing = Table.grid(padding=(0, 2))
     for _ in range(2):
         listing.add_column(no_wrap=True)
     listing.add_column()
-    for row in _rows(certificate, file_bytes=file_bytes):
+    for row in _rows(certificate, around):
         listing.add_row(*row)
     people.print(listing)
     if certificate.is_vacuous:
         people.print(_VACUOUS.format(classes=certificate.classes), style="yellow")
 
 
-def _rows(certificate: Certificate, *, file_bytes: int) -> list[tuple[str, str, str]]:
+def _rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:
     from netpact.certificates.wording import percent_up
 
-    ties = certificate.near_ties
-    rows = [
-        (
-            "bound",
-            f"{percent_up(certificate.bound)} %",
-            f"proven; {certificate.form} form, delta = {certificate.delta}",
-        ),
-        (
-            "train error",
-            f"{certificate.train_error:.2%}",
-            f"{certificate.errors:,} of {certificate.samples:,}, "
-            f"{ties:,} of them near ties, which rounding could make right",
-        ),
+    counted = f"{certificate.errors:,} of {certificate.samples:,}"
+    bound = f"{percent_up(certificate.bound)} %"
+    bits = f"{certificate.code_bits:,} bits counted; the file has {around.file_bytes:,} bytes"
+    return [
+        ("bound", bound, f"proven; {certificate.form} form, delta = {certificate.delta}"),
+        ("train error", f"{certificate.train_error:.2%}", counted),
+        ("near ties", f"{certificate.near_ties:,}", "of these errors: right, but for a rounding"),
+        *_test_rows(certificate, around),
+        ("message", f"{certificate.message_bytes:,} bytes", bits),
+        *_copy_rows(certificate, around),
     ]
-    if certificate.test_error is None or certificate.test_bound is None:
-        rows.append(("test error", "none", "the data have no test part"))
-    else:
-        rows += [
-            (
-                "test error",
-                f"{certificate.test_error:.2%}",
-                f"{certificate.test_errors:,} of {certificate.test_samples:,}",
-            ),
-            (
-                "hold-out bound",
-                f"{percent_up(certificate.test_bound)} %",
-                "of the test samples: exact, 0 bits, the same delta; holds if they were used in no choice",
-            ),
-        ]
-    size = f"{certificate.message_bytes:,} bytes"
-    rows.append(("message", size, f"{certificate.code_bits:,} bits counted; the file has {file_bytes:,} bytes"))
+
+
+def _test_rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:
+    from netpact.certificates.wording import percent_up
+
+    if certificate.test_error is None:
+        return [("test error", "none", "the data have no test part")]
+    counted = f"{certificate.test_errors:,} of {certificate.test_samples:,}"
+    rows = [("test error", f"{certificate.test_error:.2%}", counted)]
+    if around.test_copies:
+        return [*rows, ("hold-out bound", "none", f"{around.test_copies:,} test samples are exact copies of others")]
+    bound = around.test_bound(certificate)
+    assert bound is not None
+    told = "of the test samples: exact, 0 bits, the same delta; holds if they were used in no choice"
+    return [*rows, ("hold-out bound", f"{percent_up(bound)} %", told)]
+
+
+def _copy_rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:
+    told = "exact copies of training samples, " + ("counted as draws" if certificate.repeats else "left out")
+    rows = [("copies", f"{certificate.copies:,}", told)]
+    if around.two_labels:
+        rows.append(("two labels", f"{around.two_labels:,}", "inputs occur under more than one label"))
     return rows

@@ -1,5 +1,6 @@
 """Data sets by name, the user's own data, splits and fingerprints. Neither torch nor scikit-learn is imported here."""
 
+from netpact.datasets.copies import count_copies, find_copies, key_samples, leave_out
 from netpact.datasets.drawing import draw_samples
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.loading import NAMES, load_data
@@ -25,8 +26,12 @@ __all__ = [
     "as_data",
     "as_samples",
     "check_data",
+    "count_copies",
     "describe",
     "draw_samples",
+    "find_copies",
+    "key_samples",
+    "leave_out",
     "load_data",
     "open_stream",
     "set_aside",

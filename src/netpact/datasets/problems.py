@@ -74,7 +74,7 @@ def copies_in(summary: dict[str, object]) -> Iterator[Problem]:
             yield Problem(
                 f"{content['duplicates']:,} of {content['count']:,} inputs are copies of an earlier one",
                 content["name"],
-                "a bound counts every sample as drawn anew; leave copies out before anything is trained",
+                "certify counts each of them once, unless the distribution is declared to repeat values",
             )
     shared = summary["train_inputs_in_test"]
     if isinstance(shared, int) and shared > _COPIED * min(content["count"] for content in parts.values()):

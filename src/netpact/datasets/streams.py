@@ -54,7 +54,7 @@ class StreamSamples(Displayed):
 
     def _read_again(self, size: int) -> Iterator[Batch]:
         running = Fingerprinter(self.input_shape)
-        for x, y in _rechunk(_read(self.loader, name=self.name, classes=self.classes), size=size):
+        for x, y in rechunk(_read(self.loader, name=self.name, classes=self.classes), size=size):
             running.update(x, y)
             yield x, y
         if running.digest() != self.digest:
@@ -109,7 +109,7 @@ def _iterate(loader: Iterable[object], *, name: str) -> Iterator[object]:
         ) from error
 
 
-def _rechunk(batches: Iterator[Batch], *, size: int) -> Iterator[Batch]:
+def rechunk(batches: Iterator[Batch], *, size: int) -> Iterator[Batch]:
     """The same samples in batches of `size`; keeps less than one batch of either kind waiting."""
     waiting: list[Batch] = []
     held = 0

@@ -64,7 +64,9 @@ def verify_box(
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
-    samples = find_ground(pact, source, base, base_data, max_parameters=max_parameters).samples
+    samples = find_ground(
+        pact, source, base, base_data, repeats=certificate.compressed.repeats, max_parameters=max_parameters
+    ).samples
     box = decode_box(certificate.box_message, module)
     if strange := _compare_original(module, original, box, samples):
         return Verdict((*reasons, *strange), certificate)

@@ -32,6 +32,7 @@ def certify_box(
     model: OwnModel | None = None,
     base: Base | None = None,
     base_data: Samples | None = None,
+    repeats: bool = False,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> BoxCertificate:
@@ -45,17 +46,25 @@ def certify_box(
     delta is not split.
 
     original  the trained network itself, float32, of the same architecture as the one in the file
+    repeats   declares that the distribution repeats values, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
     check_original(original)
     source = as_data(data)
     trace(original, source)  # names everything that has no rule at once
     compressed = certify(
-        pact, source, delta=delta, model=model, base=base, base_data=base_data, max_parameters=max_parameters
+        pact,
+        source,
+        delta=delta,
+        model=model,
+        base=base,
+        base_data=base_data,
+        repeats=repeats,
+        max_parameters=max_parameters,
     ).certificate
     assert compressed is not None
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
-    samples = find_ground(pact, source, base, base_data, max_parameters=max_parameters).samples
+    samples = find_ground(pact, source, base, base_data, repeats=repeats, max_parameters=max_parameters).samples
     check_same_structure(module, original)
     refuse_other_code(module, original, samples)
     box = make_box(module, original)

@@ -22,7 +22,7 @@ from netpact.originals.disagreement import (
     logit_bounds,
     name_network,
 )
-from netpact.originals.unlabelled import open_unlabelled, refuse_overlap
+from netpact.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
 from netpact.overlap import Inputs, summarise_inputs
 from netpact.progress import Progress
 from netpact.verification import Verdict, verify
@@ -70,7 +70,8 @@ def verify_original(
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
-    disagreements = _recount(module, pact.arithmetic, original, fresh, progress)
+    drawn = drawn_inputs(fresh, repeats=certificate.compressed.repeats)
+    disagreements = _recount(module, pact.arithmetic, original, drawn, progress)
     if disagreements > certificate.disagreements:
         reasons.append(f"{disagreements:,} disagreements counted, the certificate says {certificate.disagreements:,}")
     own_bound = _recompute(certificate, part.own_bound, reasons)
@@ -81,12 +82,13 @@ def _compare_statement(
     certificate: OriginalCertificate, original: nn.Module, inputs: Inputs, fresh: Samples, data: Data
 ) -> list[str]:
     """What can be compared without running a network."""
+    counted = inputs.count - (0 if certificate.compressed.repeats else inputs.duplicates)
     found: list[tuple[str, object, object]] = [
         ("the original network's sha256", hash_network(original), certificate.original_sha256),
         ("the original network's name", name_network(original), certificate.original_name),
         ("the original network's arithmetic", ORIGINAL_ARITHMETIC, certificate.original_arithmetic),
         ("the unlabelled data's fingerprint", inputs.fingerprint, certificate.unlabelled_fingerprint),
-        ("the number of unlabelled samples", inputs.count, certificate.unlabelled_samples),
+        ("the number of unlabelled samples", counted, certificate.unlabelled_samples),
         ("the number of unlabelled duplicates", inputs.duplicates, certificate.unlabelled_duplicates),
     ]
     reasons = [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]

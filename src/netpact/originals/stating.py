@@ -18,7 +18,7 @@ from netpact.originals.disagreement import (
     hash_network,
     name_network,
 )
-from netpact.originals.unlabelled import open_unlabelled, refuse_overlap
+from netpact.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
 from netpact.overlap import summarise_inputs
 from netpact.progress import Progress
 
@@ -37,6 +37,7 @@ def certify_original(
     delta: float = 0.05,
     model: OwnModel | None = None,
     base: Base | None = None,
+    repeats: bool = False,
     max_parameters: int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> OriginalCertificate:
@@ -50,6 +51,7 @@ def certify_original(
 
     original    the trained network itself, float32
     unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not looked at
+    repeats     declares that the distribution repeats values, as for certify: copies of inputs are counted as well
     model       for a file that holds a user's own module: the function that makes it, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
@@ -59,11 +61,16 @@ def certify_original(
     inputs = summarise_inputs(fresh)
     refuse_overlap(inputs, source, name=fresh.name)
     half = delta / 2  # a power of two: no rounding
-    compressed = certify(pact, source, delta=half, model=model, base=base, max_parameters=max_parameters).certificate
+    compressed = certify(
+        pact, source, delta=half, model=model, base=base, repeats=repeats, max_parameters=max_parameters
+    ).certificate
     assert compressed is not None
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
     counted = count_disagreements(
-        ToleranceRun(module, pact.arithmetic), ToleranceRun(original, ORIGINAL_ARITHMETIC), fresh, progress=progress
+        ToleranceRun(module, pact.arithmetic),
+        ToleranceRun(original, ORIGINAL_ARITHMETIC),
+        drawn_inputs(fresh, repeats=repeats),
+        progress=progress,
     )
     share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
     return OriginalCertificate(

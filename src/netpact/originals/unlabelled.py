@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.datasets import ArraySamples, Data, Samples
+from netpact.datasets import ArraySamples, Data, Samples, find_copies, leave_out
 from netpact.datasets.arrays import to_array
 from netpact.datasets.npz import read_arrays
 from netpact.errors import PactError
@@ -52,6 +52,11 @@ def _read_inputs(path: Path) -> NDArray[Any]:
         return (_KEY,)
 
     return read_arrays(path, choose, hint=hint)[_KEY]
+
+
+def drawn_inputs(fresh: Samples, *, repeats: bool) -> Samples:
+    """Each input once, unless the distribution is declared to repeat values; labels of Samples do not matter."""
+    return fresh if repeats else leave_out(fresh, find_copies(fresh, labels=False))
 
 
 def refuse_overlap(inputs: Inputs, data: Data, *, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpact.datasets import Data, Samples, Split, set_aside
+from netpact.datasets import Data, Samples, Split, find_copies, leave_out, set_aside
 from netpact.errors import PactError
 from netpact.format import Base, Pact
 from netpact.models import OwnModule
@@ -17,28 +17,49 @@ class Ground:
 
     prior    its kind: a key of certificates.PRIORS
     samples  those that errors are counted on: all training samples, or those that the helper has not seen
+    copies   exact copies among them, of each other or of what the helper has seen; left out of the samples unless the
+             distribution is declared to repeat values
     split    of a data-dependent prior, as the message tells it
     base_data_fingerprint  of a transfer prior: what the base was trained on, or "" where nobody tells
     """
 
     prior: str
     samples: Samples
+    copies: int = 0
     split: Split | None = None
     base_data_fingerprint: str = ""
 
 
-def find_ground(pact: Pact, data: Data, base: Base | None, base_data: Samples | None, *, max_parameters: int) -> Ground:
-    """The kind of prior. A base that has seen certified samples, as far as can be told, is a PactError."""
+def find_ground(
+    pact: Pact,
+    data: Data,
+    base: Base | None,
+    base_data: Samples | None,
+    *,
+    repeats: bool = False,
+    max_parameters: int,
+) -> Ground:
+    """The kind of prior. A base that has seen certified samples, as far as can be told, is a PactError.
+
+    repeats  the distribution is declared to repeat values: copies are draws like any others
+    """
     if base is None:
         if base_data is not None:
             raise PactError("the data of a base network, but no base network", where="base_data")
         own = isinstance(pact.architecture, OwnModule)
-        return Ground("conditional" if own else "data-free", data.train)
+        return Ground("conditional" if own else "data-free", *_drawn(data.train, None, repeats))
     split = pact.decode(max_parameters=max_parameters).split
     if split is None:
-        return Ground("transfer", data.train, base_data_fingerprint=_transfer_fingerprint(base, base_data, data))
+        told = _transfer_fingerprint(base, base_data, data)
+        return Ground("transfer", *_drawn(data.train, None, repeats), base_data_fingerprint=told)
     _refuse_wrong_helper(base, base_data, data, split)
-    return Ground("data-dependent", set_aside(data.train, split)[1], split)
+    seen, certified = set_aside(data.train, split)
+    return Ground("data-dependent", *_drawn(certified, seen, repeats), split)
+
+
+def _drawn(samples: Samples, seen: Samples | None, repeats: bool) -> tuple[Samples, int]:
+    copies = find_copies(samples, seen=seen)
+    return samples if repeats else leave_out(samples, copies), int(copies.sum())
 
 
 def _refuse_wrong_helper(base: Base, base_data: Samples | None, data: Data, split: Split) -> None:

@@ -12,7 +12,7 @@ from netpact.certification import open_module
 from netpact.datasets import Data
 from netpact.errors import PactError
 from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
-from netpact.priors import find_ground, open_subject
+from netpact.priors import Ground, find_ground, open_subject
 from netpact.progress import Progress
 from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_prior
 from netpact.verification.recount import count_anew
@@ -53,17 +53,21 @@ def verify(
     module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
     # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
     try:
-        ground = find_ground(pact, source, base, subject.base_data, max_parameters=max_parameters)
+        ground = find_ground(
+            pact, source, base, subject.base_data, repeats=certificate.repeats, max_parameters=max_parameters
+        )
         reasons, given = compare_prior(certificate, base, ground)
     except PactError as error:
         if error.where == "base_data":
             raise  # a slip of whoever verifies, not a false statement
         return Verdict((f"{error.where}: {error.what}",), certificate)
+    reasons += _compare_copies(certificate, ground)
     if reasons:
         return Verdict(tuple(reasons), certificate)
     errors, samples = count_anew(module, ground.samples, certificate.arithmetic, progress)
     if samples != certificate.samples:
-        reasons.append(f"the data have {samples:,} training samples, the certificate says {certificate.samples:,}")
+        which = "training samples" + (" without copies" if ground.copies and not certificate.repeats else "")
+        reasons.append(f"the data have {samples:,} {which}, the certificate says {certificate.samples:,}")
     if errors > certificate.errors:
         reasons.append(f"{errors:,} errors counted, the certificate says {certificate.errors:,}")
     own_bound = _recompute(certificate, reasons)
@@ -90,6 +94,16 @@ def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list
         ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
     ]
     return [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
+
+
+def _compare_copies(certificate: Certificate, ground: Ground) -> list[str]:
+    """Copies are found here; nobody's word is taken for their number."""
+    if ground.copies == certificate.copies:
+        return []
+    return [
+        f"{ground.copies:,} of the samples are exact copies of others, the certificate says {certificate.copies:,}: "
+        "copies are not counted unless the distribution is declared to repeat values"
+    ]
 
 
 def _refuse_missing_helper(pact: Pact, certificate: Certificate, base: Base | None, *, max_parameters: int) -> None:

@@ -8,7 +8,7 @@ from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
-from netpact.cli.picture import picture_json, print_picture
+from netpact.cli.picture import look_around, print_picture
 
 
 def certify(
@@ -23,6 +23,13 @@ def certify(
     base_data: BaseData = "",
     original: OriginalWeights = None,
     unlabelled: UnlabelledFile = None,
+    repeats: Annotated[
+        bool,
+        typer.Option(
+            "--repeats",
+            help="Declare that the distribution repeats values, as tables do: exact copies of samples are counted.",
+        ),
+    ] = False,
     max_parameters: MaxParameters = None,
     threads: Threads = 0,
     json: Json = False,
@@ -63,19 +70,21 @@ def certify(
             model=case.model,
             base=case.base,
             base_data=case.base_data,
+            repeats=repeats,
             max_parameters=case.max_parameters,
             progress=bar,
         )
     if case.original is not None:
         with progress_bar("comparing with the original network") as bar:
-            certified = certified.with_original(state_original(case, delta=delta, progress=bar))
+            certified = certified.with_original(state_original(case, delta=delta, repeats=repeats, progress=bar))
     file_bytes = certified.write(file).stat().st_size
     assert certified.certificate is not None
     people.print(certified.certificate.sentence(), soft_wrap=True, markup=False)
-    print_picture(certified.certificate, file_bytes=file_bytes)
+    around = look_around(case.data, file_bytes=file_bytes)
+    print_picture(certified.certificate, around)
     if certified.certificate.contradicted and certified.certificate.test_error is not None:
         people.print(contradiction(certified.certificate.test_error), style="red", soft_wrap=True)
-    record = certified.certificate.to_json() | picture_json(certified.certificate, file_bytes=file_bytes)
+    record = certified.certificate.to_json() | around.to_json(certified.certificate)
     if case.original is not None and certified.original is not None:
         people.print(certified.original.sentence(), soft_wrap=True, markup=False)
         record["original"] = certified.original.to_json()
