@@ -101,12 +101,16 @@ class Pact(Displayed):
     ) -> nn.Module:
         """A plain nn.Module in eval mode. `module` is needed (and copied) only for a user's own architecture.
 
+        It computes as the certificate assumes, whatever is switched on around it: see format/arithmetic.py.
+
         base  the base network, for a message that tells the difference from one
         """
+        from netpact.format.arithmetic import keep_arithmetic
         from netpact.format.loading import load_module
 
         compressed = self.decode(module, max_parameters=max_parameters)
-        return load_module(compressed, None if module is None else copy.deepcopy(module), base)
+        loaded = load_module(compressed, None if module is None else copy.deepcopy(module), base)
+        return keep_arithmetic(loaded, compressed.arithmetic)
 
     def to_bytes(self) -> bytes:
         statement = b"" if self.certificate is None else json.dumps(self._statement(self.certificate)).encode()
