@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpact.errors import PactError
-from netpact.files import write_atomically
+from netpact.files import check_place, write_atomically
 
 
 @pytest.mark.parametrize("moment", ["open", "os.fsync", "os.replace"])
@@ -43,3 +43,33 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
 def test_a_folder_is_no_file_name(tmp_path: Path) -> None:
     with pytest.raises(PactError, match="a file name is needed"):
         write_atomically(tmp_path, b"x")
+
+
+def test_a_place_is_tried_out_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    for place in ("file", "new", "deep/deeper/new"):
+        check_place(tmp_path / place)
+    assert os.listdir(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    "place", ["", "file/under", "file/deep/under", "x" * 300, "deep/" + "x" * 300, "x" * 300 + "/under"]
+)
+def test_a_place_where_nothing_can_be_written(place: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(PactError) as early:
+        check_place(tmp_path / place)
+    with pytest.raises(PactError) as late:
+        write_atomically(tmp_path / place, b"new")
+    assert early.value.where == late.value.where == str(tmp_path / place)
+
+
+def test_a_place_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("netpact.files.open", refuse, raising=False)  # root may write everywhere
+    with pytest.raises(PactError, match="Permission denied"):
+        check_place(tmp_path / "file")
+    assert os.listdir(tmp_path) == []

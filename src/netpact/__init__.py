@@ -9,11 +9,11 @@ Names are loaded when they are first used: importing netpact does not import tor
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
-from netpact.errors import PactError
+from netpact.errors import PactError, did_you_mean
 from netpact.version import __version__
 
+TYPE_CHECKING = False  # typing itself takes a while to import, and this runs before anyone can answer an interrupt
 if TYPE_CHECKING:
     from netpact.algebra import OperatorNorm, operator_norm
     from netpact.bounds import Estimate, compare_with_lemmas, estimate_bounds
@@ -174,7 +174,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise AttributeError(f"module 'netpact' has no attribute {name!r}")
+        hint = did_you_mean(name, __all__)
+        raise AttributeError(f"module 'netpact' has no attribute {name!r}" + (f"; {hint}" if hint else ""))
     value = getattr(importlib.import_module(f"netpact.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

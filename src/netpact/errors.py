@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+_ALIKE = 0.6  # of 1: as difflib measures it; "mnst" and "mnist" are 0.89 alike
+
 
 class PactError(Exception):
     """Bad input: data, options, a network or a file that netpact cannot work with.
@@ -27,7 +31,22 @@ def _rebuild(what: str, where: str, hint: str) -> PactError:
     return PactError(what, where=where, hint=hint)
 
 
-def one_of(value: object, allowed: object, *, option: str) -> PactError:
+def one_of(value: object, allowed: Iterable[object], *, option: str) -> PactError:
     """The error for a name that is not in a table; the list of names comes from the table itself."""
-    names = ", ".join(str(name) for name in allowed)  # type: ignore[attr-defined]
-    return PactError(f"{value!r} is not known; allowed: {names}", where=option)
+    names = [str(name) for name in allowed]
+    what = f"{value!r} is not known; allowed: {', '.join(names)}"
+    return PactError(what, where=option, hint=did_you_mean(value, names))
+
+
+def did_you_mean(value: object, names: Iterable[str]) -> str:
+    """A question that names what is spelled nearly like the value; empty where nothing is."""
+    from difflib import get_close_matches  # takes a moment to import, and is needed only where something went wrong
+
+    known = {name.casefold(): name for name in names}
+    close = get_close_matches(str(value).casefold(), known, n=2, cutoff=_ALIKE)
+    return f"did you mean {' or '.join(known[name] for name in close)}?" if close else ""
+
+
+def named_instance(value: object) -> str:
+    """What came instead of what was needed, in two or three words: a class is told from its instances."""
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import netpact
+import netpact.exploration.heads
+import netpact.network
 from netpact.cli.app import run
 from netpact.cli.commands.search import parse_budget
 from netpact.errors import PactError
-from netpact.exploration import PRESETS, Trial, candidate_names, find_preset, search
+from netpact.exploration import PRESETS, SearchResult, Trial, candidate_names, find_preset, search
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +218,110 @@ def test_the_command_line_says_what_is_missing(
 ) -> None:
     assert run(["search", *arguments, "--out", str(tmp_path)]) != 0
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("budget", [0.5, 4.0])
+def test_the_budget_is_kept_to(budget: float, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that every step moves on: 1/50 s for a step of training or annealing, and for a count."""
+    clock = Steps()
+    monkeypatch.setattr("netpact.exploration.clock.time.monotonic", clock)
+    monkeypatch.setattr("netpact.exploration.trials.count_errors", clock.around(netpact.network.count_errors, 0.02))
+    for place in ("train_signs", "retrain_signs", "anneal"):
+        name = f"netpact.exploration.heads.{place}"
+        monkeypatch.setattr(name, clock.stepping(getattr(netpact.exploration.heads, place), 0.02))
+    result = search(small, budget_seconds=budget, out=tmp_path, candidates=["linear", "oriented:8-5-4-2-1"])
+    assert clock.now <= 1.2 * budget + 0.5, "no more than the budget and a step"
+    assert clock.now >= 0.5 * budget, "and the budget is used"
+    assert netpact.verify(netpact.Pact.read(tmp_path / "best.pact"), str(small)).agreed
+    assert result.ledger[-1].name.endswith(", stopped")
+    kept = len(list((tmp_path / "run").glob("*.json")))
+    assert kept == len([trial for trial in result.ledger if not trial.name.endswith(", stopped")])
+
+
+class Steps:
+    """A clock that only moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def around(self, work: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        def run(*arguments: Any, **named: Any) -> Any:
+            self.now += seconds
+            return work(*arguments, **named)
+
+        return run
+
+    def stepping(self, work: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        """Work whose `stop` is asked between steps: each question moves the clock on."""
+
+        def run(*arguments: Any, stop: Callable[[], bool], **named: Any) -> Any:
+            return work(*arguments, stop=self.around(stop, seconds), **named)
+
+        return run
+
+
+def test_a_learned_candidate_that_takes_too_long_is_told(small: Path, tmp_path: Path) -> None:
+    with pytest.raises(PactError, match=r"no network of mlp:4 was trained within the budget.*give more time"):
+        search(small, budget_seconds=0.01, out=tmp_path, candidates=["mlp:4"])
+
+
+def test_a_search_that_goes_on_takes_what_is_stored_without_asking_the_clock(small: Path, tmp_path: Path) -> None:
+    _, ledger = explore(small, tmp_path, rounds=2)
+    result = search(
+        small, budget_seconds=0.2, out=tmp_path, candidates=["oriented:8-5-4-2-1", "linear"], rates=[3.5, 6.0]
+    )
+    assert {trial.name for trial in ledger} <= {trial.name for trial in result.ledger}
+
+
+def quick(data: Path, out: Path, *, steps: int = 80, delta: float = 0.05) -> SearchResult:
+    return search(
+        data, budget_seconds=1, rounds=1, out=out, delta=delta, candidates=["linear"], rates=[4.0], training_steps=steps
+    )
+
+
+def test_a_better_file_is_never_replaced_by_a_worse_one(small: Path, tmp_path: Path) -> None:
+    better, _ = explore(small, tmp_path, rounds=2)
+    content = (tmp_path / "best.pact").read_bytes()
+    worse = quick(small, tmp_path, steps=1)
+    assert better.certificate is not None
+    assert worse.pact.certificate is not None
+    assert worse.pact.certificate.bound > better.certificate.bound
+    assert (tmp_path / "best.pact").read_bytes() == content
+    assert "best.pact stays" in worse.note
+    assert netpact.Pact.read(worse.file).message == worse.pact.message, "what this search found is kept as well"
+
+
+def test_a_worse_file_is_replaced_and_an_equal_one_left(small: Path, tmp_path: Path) -> None:
+    worse = quick(small, tmp_path, steps=1)
+    assert worse.note == ""
+    assert quick(small, tmp_path, steps=1).note == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best.pact", "ledger.json", "run"]
+    better, _ = explore(small, tmp_path, rounds=2)
+    assert netpact.Pact.read(tmp_path / "best.pact").message == better.message
+
+
+@pytest.mark.parametrize("case", ["other data", "other delta", "no certificate", "false certificate", "no pact"])
+def test_what_cannot_be_compared_is_set_aside(case: str, small: Path, tmp_path: Path) -> None:
+    best = tmp_path / "best.pact"
+    data = netpact.load_data("digits" if case == "other data" else small)
+    module = netpact.build(netpact.parse_model("linear", input_shape=data.input_shape, classes=data.classes))
+    pact = netpact.seal(netpact.compress(netpact.trace(module, data), netpact.Quantize(bits=2)))
+    if case == "no pact":
+        best.write_bytes(b"thesis")
+    elif case == "no certificate":
+        pact.write(best)
+    else:
+        certified = netpact.certify(pact, data, delta=0.2 if case == "other delta" else 0.05)
+        assert certified.certificate is not None
+        lie = replace(certified.certificate, bound=0.01, errors=0)
+        (pact.with_certificate(lie) if case == "false certificate" else certified).write(best)
+    before = best.read_bytes()
+    result = quick(small, tmp_path)
+    [aside] = tmp_path.glob("earlier-*.pact")
+    assert aside.read_bytes() == before
+    assert aside.name in result.note
+    assert result.file == best
+    assert netpact.verify(netpact.Pact.read(best), small).agreed

@@ -20,8 +20,8 @@ def names_own_function(name: str) -> bool:
     """Whether a MODEL is package.module:function, a module of the user's own; anything else is a name of ours."""
     from netpact.models import names
 
-    prefix, colon, _ = name.partition(":")
-    return bool(colon) and prefix not in names()
+    prefix, _, function = name.partition(":")
+    return function.isidentifier() and prefix not in names()
 
 
 def read_architecture(name: str, *, input_shape: tuple[int, ...], classes: int) -> Architecture | None:

@@ -9,12 +9,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netpact.certificates.inputs import failure_probability
 from netpact.certification import certify
 from netpact.datasets import load_data
 from netpact.demonstration.explaining import explain
 from netpact.demonstration.rows import original_row, pact_row
 from netpact.errors import PactError
-from netpact.files import read_bytes, write_atomically
+from netpact.files import check_place, read_bytes, write_atomically
 from netpact.format import Pact, seal
 from netpact.methods import compress, make_method
 from netpact.models import build, load_model, parse_model, save_weights
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _STEPS = 1500  # optimizer steps for each network, whatever the size of the data set
 _BATCH = 128
+_PAGE = "index.html"
 
 _EXPLAINED = "mlp"  # the network that is measured
 # file name, network, method, options: sizes from large to small, then a head that is searched for
@@ -76,8 +78,12 @@ def demonstrate(
     progress: Callable[[TaskDone], None] | None = None,
 ) -> Demonstration:
     """Run everything, keep it in the folder `out`, write `out/index.html`. What is there already is not done again."""
-    data, folder = load_data(data_name), Path(out)
+    failure_probability(delta)
     Seed(seed)
+    folder = Path(out)
+    check_place(folder / _PAGE)
+    _refuse_foreign(folder)
+    data = load_data(data_name)
     shared: dict[str, JsonValue] = {"data": data_name, "fingerprint": data.train.fingerprint(), "seed": seed}
     networks = sorted({network for _, network, _, _ in _PLAN})
     training = [
@@ -122,6 +128,20 @@ def demonstrate(
     if progress is not None:
         progress(TaskDone(total, total, "explain", False))
     return _finish(rows, folder, data, delta=delta, seed=seed, further=further)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """A folder without results of a demonstration may hold other files under the names that are written here."""
+    if (folder / "run").is_dir():
+        return
+    names = [f"{key}.pact" for key, *_ in _PLAN] + [f"{network}.safetensors" for _, network, *_ in _PLAN]
+    for name in names:
+        if (folder / name).exists():
+            raise PactError(
+                "would be replaced, and was not made by a demonstration",
+                where=str(folder / name),
+                hint="choose another folder with --out",
+            )
 
 
 def train_network(*, data: str, fingerprint: str, seed: int, network: str, out: str) -> dict[str, JsonValue]:
@@ -213,5 +233,5 @@ def _finish(
         created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
     page = render_page(rows, sentence=sentence, provenance=provenance, title=f"netpact: {data.name}", further=further)
-    path = write_atomically(folder / "index.html", page.encode())
+    path = write_atomically(folder / _PAGE, page.encode())
     return Demonstration(tuple(rows), sentence, provenance, path)

@@ -17,7 +17,7 @@ from netpact.experiments.presets import Preset, choose_data, find_preset
 from netpact.experiments.questions import Plan, find_experiment
 from netpact.experiments.records import Study, read_study
 from netpact.experiments.studying import open_data, study_network
-from netpact.files import write_atomically
+from netpact.files import check_place, write_atomically
 from netpact.runs import Inline, JsonValue, ResultStore, Task, TaskDone
 from netpact.version import __version__
 
@@ -49,6 +49,7 @@ def run_experiment(
     if data_dir is not None and not Path(data_dir).is_dir():
         raise PactError("this folder is not there", where=f"data_dir {data_dir}")
     source = choose_data(setting, data_dir)
+    page = check_place(folder / f"{name}-{preset}.html")
     store = ResultStore(folder / "run")
     opened = cache(lambda limit: open_data(source, limit=limit, tested=setting.tested))
     tasks = _list_tasks(plan, preset, setting, source, range(seeds), folder, opened)
@@ -67,7 +68,7 @@ def run_experiment(
         studies=tuple(studies),
         findings=tuple(question.judge(by_seed) for question in plan.questions),
         command=_command(name, preset, seeds, folder, data_dir),
-        page=folder / f"{name}-{preset}.html",
+        page=page,
     )
     write_atomically(result.page, render_experiment(result, about=plan.about).encode())
     return result

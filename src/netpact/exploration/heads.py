@@ -39,7 +39,7 @@ class Head:
         self._layer = self._network.layers[-1]
         self._flips: Flips | None = None
 
-    def screen(self, notebook: Notebook, rate: float) -> Tried:
+    def screen(self, notebook: Notebook, rate: float, *, share: float) -> Tried | None:
         """Signs trained by gradient at this rate."""
 
         def run(progress: Progress) -> Compressed:
@@ -55,13 +55,14 @@ class Head:
                 seed=seed,
                 steps=self._steps,
                 progress=progress,
+                stop=notebook.clock.is_over,
             )
             return self._compressed(signs)
 
         length = "" if self._steps is None else f", {self._steps} steps"
-        return notebook.trial(f"{self.name} signs {rate:g}{length}", run)
+        return notebook.trial(f"{self.name} signs {rate:g}{length}", run, share=share)
 
-    def improve(self, notebook: Notebook, found: Tried, round_number: int, rate: float) -> Tried:
+    def improve(self, notebook: Notebook, found: Tried, round_number: int, rate: float) -> Tried | None:
         """Annealing from what was found; in later rounds, which no single change would improve, after a shake."""
 
         def run(progress: Progress) -> Compressed:
@@ -77,8 +78,17 @@ class Head:
                     seed=seed.child("shake"),
                     steps=self._steps,
                     progress=progress,
+                    stop=notebook.clock.is_over,
                 )
-            best = anneal(known, signs, steps=ROUND_STEPS, bit_price=1.0, random=seed.numpy(), progress=progress)
+            best = anneal(
+                known,
+                signs,
+                steps=ROUND_STEPS,
+                bit_price=1.0,
+                random=seed.numpy(),
+                progress=progress,
+                stop=notebook.clock.is_over,
+            )
             return self._compressed(best.signs)
 
         # The start is part of the name: it decides where the rounds lead.

@@ -11,19 +11,21 @@ the folder: an interrupted search goes on, and `rounds` repeats one exactly.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from netpact.certificates.inputs import failure_probability, real_number
 from netpact.certification import certify
-from netpact.datasets import Data, load_data
+from netpact.datasets import Data, as_data
 from netpact.errors import PactError
 from netpact.exploration.candidates import candidate_names
+from netpact.exploration.clock import Clock, OutOfTimeError
 from netpact.exploration.heads import HEAD_RATES, Head
+from netpact.exploration.keeping import BEST, look_at_earlier, place_best
 from netpact.exploration.learned import LEARNED_RATES, learn
 from netpact.exploration.trials import Notebook, Trial, Tried, Working
-from netpact.files import write_atomically
+from netpact.files import check_place, write_atomically
 from netpact.format import Compressed, Pact
 from netpact.methods import Quantize
 from netpact.models import build, parse_model
@@ -37,7 +39,11 @@ _SCREENING_SHARE = 0.4  # of the budget at most
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The certified file and the ledger of everything that was tried on the way to it."""
+    """The certified file and the ledger of everything that was tried on the way to it.
+
+    rounds  that were begun; the last one may have been cut short by the clock, and then the ledger says so
+    note    what became of the best.pact that was there before; "" if there was none
+    """
 
     pact: Pact
     file: Path
@@ -45,6 +51,7 @@ class SearchResult:
     rounds: int
     minutes: float
     command: str
+    note: str = ""
 
     def to_json(self) -> dict[str, object]:
         stated = None if self.pact.certificate is None else self.pact.certificate.to_json()
@@ -54,13 +61,14 @@ class SearchResult:
             "rounds": self.rounds,
             "minutes": round(self.minutes, 1),
             "command": self.command,
+            "note": self.note,
             "ledger": [trial.to_json() for trial in self.ledger],
             "certificate": stated,
         }
 
 
 def search(
-    data_name: str,
+    data: Data | str | Path | object,
     *,
     budget_seconds: float,
     seed: int = 0,
@@ -75,6 +83,11 @@ def search(
 ) -> SearchResult:
     """Search, write `out/best.pact` with its certificate and `out/ledger.json`.
 
+    The budget is kept to: time for counting errors and for the certificate is set aside, and a trial that would take
+    longer is cut short. A better best.pact that is there already, for the same data and delta, stays; then this
+    search's file gets another name, and the result's note says so.
+
+    data        a data set by name or file, Data, or arrays (x, y)
     rounds      stop after so many rounds of changes instead of by the clock: the same file every time
     candidates  architectures by name, instead of the declared ones
     rates       prices of a bit, instead of the declared ones; at 1 a nat of the message is worth a nat of cross-entropy
@@ -82,39 +95,62 @@ def search(
     progress    called after every trial
     working     called during a trial with its name, what is done, and what there is to do
     """
-    if not budget_seconds > 0 or (rounds is not None and rounds < 1):
+    failure_probability(delta)
+    _check_options(budget_seconds, rounds, rates, training_steps)
+    folder, clock = Path(out), Clock(budget_seconds if rounds is None else None)
+    check_place(folder / BEST)
+    source = as_data(data)
+    names = candidate_names(source) if candidates is None else list(candidates)
+    if not names:
+        raise PactError("no candidates to search", where="candidates")
+    bodies = [_body(name, source) for name in names]  # names that cannot be read die here, not hours later
+    earlier = look_at_earlier(folder, source, delta=delta)
+    store = ResultStore(folder / "run")
+    notebook = Notebook(source, seed, delta, store, progress=progress, working=working, clock=clock)
+    notebook.set_time_aside(bodies[0])
+    screened = _screen_all(notebook, names, bodies, rates, training_steps)
+    best, done = _improve(notebook, screened, rounds=rounds)
+    pact = certify(best.pact, source, delta=delta)
+    file, note = place_best(folder, pact, earlier)
+    result = SearchResult(
+        pact,
+        file,
+        tuple(notebook.ledger),
+        done,
+        clock.elapsed() / 60,
+        _command(data, source, seed, candidates, rates, training_steps, done),
+        note,
+    )
+    write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())
+    return result
+
+
+def _check_options(
+    budget_seconds: float, rounds: int | None, rates: Sequence[float] | None, training_steps: int | None
+) -> None:
+    if not real_number(budget_seconds, name="budget_seconds") > 0 or (rounds is not None and rounds < 1):
         raise PactError("the budget must be positive, and rounds at least 1", where="budget")
     if rates is not None and not all(rate > 0 for rate in rates):
         raise PactError(f"rates are positive, got {list(rates)}", where="rates")
     if training_steps is not None and training_steps < 1:
         raise PactError(f"at least one step is needed, got {training_steps}", where="training_steps")
-    started = time.monotonic()
-    data, folder = load_data(data_name), Path(out)
-    names = candidate_names(data) if candidates is None else list(candidates)
-    if not names:
-        raise PactError("no candidates to search", where="candidates")
-    bodies = [_body(name, data) for name in names]  # names that cannot be read die here, not hours later
-    notebook = Notebook(data, seed, delta, ResultStore(folder / "run"), progress=progress, working=working)
 
-    def in_time(share: float) -> bool:
-        # Without a clock everything is done, so that the result does not depend on the machine's speed.
-        return rounds is not None or time.monotonic() - started < share * budget_seconds
 
-    screened: list[_Screened] = []
-    for name, body in zip(names, bodies, strict=True):
-        if screened and not in_time(_SCREENING_SHARE):
-            break
-        screened += _screen(notebook, name, body, rates, training_steps)
-    best, done = _improve(notebook, screened, lambda done: in_time(1.0) if rounds is None else done < rounds)
-    pact = certify(best.pact, data, delta=delta)
-    file = pact.write(folder / "best.pact")
+def _command(
+    given: object,
+    data: Data,
+    seed: int,
+    candidates: Sequence[str] | None,
+    rates: Sequence[float] | None,
+    steps: int | None,
+    rounds: int,
+) -> str:
+    """What runs the same rounds again; of what the clock has cut short nothing can be repeated exactly."""
     chosen = "".join(f" --candidate {name}" for name in candidates or ())
     chosen += "".join(f" --rate {rate:g}" for rate in rates or ())
-    chosen += "" if training_steps is None else f" --training-steps {training_steps}"
-    command = f"netpact search --data {data_name} --seed {seed}{chosen} --rounds {done} --out DIR"
-    result = SearchResult(pact, file, tuple(notebook.ledger), done, (time.monotonic() - started) / 60, command)
-    write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())
-    return result
+    chosen += "" if steps is None else f" --training-steps {steps}"
+    name = given if isinstance(given, (str, Path)) else data.name
+    return f"netpact search --data {name} --seed {seed}{chosen} --rounds {max(rounds, 1)} --out DIR"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,35 +163,72 @@ class _Screened:
     learned: Tried | None = None
 
 
+def _screen_all(
+    notebook: Notebook,
+    names: Sequence[str],
+    bodies: Sequence[Compressed],
+    rates: Sequence[float] | None,
+    steps: int | None,
+) -> list[_Screened]:
+    """As many candidates as their share of the budget allows, and one in any case."""
+    screened: list[_Screened] = []
+    try:
+        for name, body in zip(names, bodies, strict=True):
+            screened += _screen(notebook, name, body, rates, steps)
+    except OutOfTimeError:
+        pass  # what is found already is enough
+    if not screened:
+        raise PactError(
+            f"no network of {names[0]} was trained within the budget of {notebook.clock.elapsed():.0f} s",
+            where="budget",
+            hint="give more time, or a smaller candidate",
+        )
+    return screened
+
+
 def _screen(
     notebook: Notebook, name: str, body: Compressed, rates: Sequence[float] | None, steps: int | None
 ) -> list[_Screened]:
     if _is_head_only(body):
         head = Head(name, body, notebook.data, steps=steps)
-        return [_Screened(head, *_screen_signs(notebook, head, rates or HEAD_RATES))]
+        return _screen_signs(notebook, head, rates or HEAD_RATES)
     found = []
     for rate in rates or LEARNED_RATES:
-        learned = learn(notebook, name, rate)
-        head = Head(learned.trial.name, learned.pact.decode(), notebook.data, steps=steps)
-        found.append(_Screened(head, *_screen_signs(notebook, head, HEAD_RATES), learned))
+        learned = learn(notebook, name, rate, share=_SCREENING_SHARE)
+        if learned is not None:
+            head = Head(learned.trial.name, learned.pact.decode(), notebook.data, steps=steps)
+            found += _screen_signs(notebook, head, HEAD_RATES, learned)
     return found
 
 
-def _screen_signs(notebook: Notebook, head: Head, rates: Sequence[float]) -> tuple[Tried, float]:
-    tried = [(head.screen(notebook, rate), rate) for rate in rates]
-    return min(tried, key=lambda pair: pair[0].trial.score)
+def _screen_signs(
+    notebook: Notebook, head: Head, rates: Sequence[float], learned: Tried | None = None
+) -> list[_Screened]:
+    """The best rate; none where there was no time for any."""
+    tried = [(head.screen(notebook, rate, share=_SCREENING_SHARE), rate) for rate in rates]
+    done = [_Screened(head, signs, rate, learned) for signs, rate in tried if signs is not None]
+    return sorted(done, key=_score)[:1]
 
 
-def _improve(notebook: Notebook, screened: list[_Screened], go_on: Callable[[int], bool]) -> tuple[Tried, int]:
+def _improve(notebook: Notebook, screened: list[_Screened], *, rounds: int | None) -> tuple[Tried, int]:
     """Rounds of changes for the best heads; the best of everything, and how many rounds its search took."""
-    finalists = sorted(screened, key=lambda one: one.signs.trial.score)[:_FINALISTS]
+    finalists = sorted(screened, key=_score)[:_FINALISTS]
     first = [(one, one.head.improve(notebook, one.signs, 0, one.rate)) for one in finalists]
-    winner, found = min(first, key=lambda pair: pair[1].trial.score)
-    done = 1
-    while go_on(done):
-        found = _best([found, winner.head.improve(notebook, found, done, winner.rate)])
-        done += 1
+    winner, found = min(
+        ((one, one.signs if improved is None else improved) for one, improved in first),
+        key=lambda pair: pair[1].trial.score,
+    )
+    done = int(first[0][1] is not None)
+    while rounds is None or done < rounds:
+        improved = winner.head.improve(notebook, found, done, winner.rate)
+        if improved is None:
+            break
+        found, done = _best([found, improved]), done + 1
     return _best([found, *(one.learned for one in screened if one.learned is not None)]), done
+
+
+def _score(one: _Screened) -> float:
+    return one.signs.trial.score
 
 
 def _best(tried: Sequence[Tried]) -> Tried:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from netpact.certificates import risk_bound
 from netpact.methods.sign_code import SignCode
-from netpact.progress import Progress
+from netpact.progress import Progress, Stop
 
 # The search's own constants. They steer it and appear in no bound.
 _HOT, _COLD = 1.0, 0.2  # the first and the last temperature, in errors
@@ -96,6 +96,7 @@ def anneal(
     bit_price: float,
     random: np.random.Generator,
     progress: Progress | None,
+    stop: Stop | None = None,
 ) -> Found:
     """Simulated annealing from the given signs; see TernarySearch."""
     signs = start.copy()
@@ -125,6 +126,8 @@ def anneal(
                 best = Found(signs.copy(), score)
             if progress is not None:
                 progress(step + 1, steps)
+            if stop is not None and stop():
+                break
     return best
 
 

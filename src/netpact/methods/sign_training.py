@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from netpact.methods.sign_code import SignCode
-from netpact.progress import Progress
+from netpact.progress import Progress, Stop
 from netpact.seed import Seed
 
 # Constants of the training. They steer it and appear in no bound.
@@ -40,6 +40,7 @@ def train_signs(
     seed: Seed,
     steps: int | None = None,
     progress: Progress | None = None,
+    stop: Stop | None = None,
 ) -> NDArray[np.int8]:
     """Signs (classes, features) that lower cross-entropy plus `rate` times the message length, both in nats a sample.
 
@@ -47,19 +48,31 @@ def train_signs(
     that is not zero costs is what the code says at this moment, its influence on its neighbours' cost included.
 
     steps  of gradient; by default as many as the number of samples is worth
+    stop   asked after every step: where it is true, the entries are rounded as they are
     """
     x, y = _prepare(features, labels)
     generator = seed.torch()
     steps = steps or _steps(len(y))
     classes, width = start.shape
     alone = SignCode((classes, width))
-    begin = _train_freely(x, y, torch.from_numpy(start).float(), generator)
+    begin = _train_freely(x, y, torch.from_numpy(start).float(), generator, stop)
     entries = begin / begin.std().clamp(min=1e-12) * _SPREAD
 
     def prices(step: int, now: torch.Tensor) -> torch.Tensor:
         return _mark_prices(code if step >= _ALONE * steps else alone, now)
 
-    return _train(x, y, entries, prices, steps=steps, speed=_RATE, rate=rate, generator=generator, progress=progress)
+    return _train(
+        x,
+        y,
+        entries,
+        prices,
+        steps=steps,
+        speed=_RATE,
+        rate=rate,
+        generator=generator,
+        progress=progress,
+        stop=stop,
+    )
 
 
 def retrain_signs(
@@ -72,6 +85,7 @@ def retrain_signs(
     seed: Seed,
     steps: int | None = None,
     progress: Progress | None = None,
+    stop: Stop | None = None,
 ) -> NDArray[np.int8]:
     """Signs that were found before, shaken and trained again: a way out where no single change helps any more."""
     x, y = _prepare(features, labels)
@@ -87,6 +101,7 @@ def retrain_signs(
         rate=rate,
         generator=generator,
         progress=progress,
+        stop=stop,
     )
 
 
@@ -112,6 +127,7 @@ def _train(
     rate: float,
     generator: torch.Generator,
     progress: Progress | None,
+    stop: Stop | None,
 ) -> NDArray[np.int8]:
     entries = entries.requires_grad_()
     log_scale = torch.tensor(math.log(_TEMPERATURE), requires_grad=True)
@@ -132,6 +148,8 @@ def _train(
         optimizer.step()
         if progress is not None:
             progress(step + 1, steps)
+        if stop is not None and stop():
+            break
     signs: NDArray[np.int8] = torch.round(entries.detach().clamp(-1, 1)).numpy().astype(np.int8)
     return signs
 
@@ -143,7 +161,9 @@ def _mark_prices(code: SignCode, entries: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(np.where(values < 0, change[0], change[2]) - change[1]).float()
 
 
-def _train_freely(x: torch.Tensor, y: torch.Tensor, start: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def _train_freely(
+    x: torch.Tensor, y: torch.Tensor, start: torch.Tensor, generator: torch.Generator, stop: Stop | None
+) -> torch.Tensor:
     """Plain logistic regression first: which entries are large then says which to begin with. Rows have mean zero."""
     weights = (start - start.mean(dim=0)).requires_grad_()
     optimizer = torch.optim.Adam([weights], lr=_RATE)
@@ -154,4 +174,6 @@ def _train_freely(x: torch.Tensor, y: torch.Tensor, start: torch.Tensor, generat
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        if stop is not None and stop():
+            break
     return (weights - weights.mean(dim=0)).detach()

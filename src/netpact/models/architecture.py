@@ -88,7 +88,8 @@ def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Arc
     name, colon, listed = known.partition(":")
     if name not in FAMILY_IDS:
         unknown = one_of(name, FAMILY_IDS, option="model")
-        raise PactError(unknown.what, where=unknown.where, hint=ALIAS_HINT)
+        hint = f"{unknown.hint} {ALIAS_HINT}" if unknown.hint else ALIAS_HINT
+        raise PactError(unknown.what, where=unknown.where, hint=hint)
     family = FAMILIES[FAMILY_IDS[name]]
     if not colon:
         return Architecture(family.id, family.default_sizes, tuple(input_shape), classes)

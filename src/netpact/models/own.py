@@ -12,7 +12,7 @@ from types import ModuleType
 
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.errors import PactError, did_you_mean
 
 
 def import_model(name: str) -> nn.Module:
@@ -82,7 +82,9 @@ def _find(module: ModuleType, function_name: str, *, name: str) -> Callable[[], 
     if found is None:
         offered = [key for key, value in vars(module).items() if not key.startswith("_") and _can_make(value)]
         raise PactError(
-            f"{module.__name__} has no {function_name}; it has: {', '.join(offered) or 'nothing to call'}", where=name
+            f"{module.__name__} has no {function_name}; it has: {', '.join(offered) or 'nothing to call'}",
+            where=name,
+            hint=did_you_mean(function_name, offered),
         )
     if not _can_make(found):
         raise PactError(

@@ -7,6 +7,7 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
+from netpact.cli.places import Overwrite, page_place
 from netpact.errors import PactError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def bounds(
     zeta: Annotated[float, typer.Option(help="Share of the samples that the measurements may leave out.")] = 0.0,
     pact: Annotated[Path | None, typer.Option(help="A certified file: its certificate beside the estimates.")] = None,
     page: Annotated[Path | None, typer.Option(help="Write a page with the bars as a figure.")] = None,
+    overwrite: Overwrite = False,
     threads: Threads = 0,
     json: Json = False,
 ) -> None:
@@ -61,6 +63,7 @@ def bounds(
     from netpact.reports.bound_rows import bound_table, row_of_estimate
 
     set_threads(threads)
+    page_place(page, overwrite=overwrite)
     options = EstimateOptions(
         gamma=_read_gamma(gamma, gamma_quantile), convolutions=convolutions, cushions=cushions, zeta=zeta
     )

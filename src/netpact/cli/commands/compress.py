@@ -9,12 +9,14 @@ from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile
+from netpact.cli.places import Overwrite, pact_place
 
 
 def compress(
     model: ModelName,
     data: DataName,
     out: Annotated[Path, typer.Option(help="The .pact file to write.", show_default=False)],
+    overwrite: Overwrite = False,
     method: Annotated[
         str,
         typer.Option(
@@ -55,6 +57,8 @@ def compress(
     With --base the file tells only what differs from that network; whoever opens the file needs the base as well.
     A base is trained on other data (copies of samples in --base-data are refused) or a helper (train --helper-percent).
 
+    A file with a certificate is replaced only with --overwrite.
+
     A file of your own module with --fold is opened with a function that returns netpact.fold_batch_norm(module, data).
 
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
@@ -62,13 +66,17 @@ def compress(
     from netpact.cli.models import trained_model
     from netpact.cli.originals import open_base_options
     from netpact.datasets import load_data
-    from netpact.format import seal
+    from netpact.errors import one_of
+    from netpact.format import ARITHMETICS, seal
     from netpact.methods import compress as run_method
     from netpact.methods import make_method, parse_settings
     from netpact.network import fold_batch_norm, trace
     from netpact.priors import find_ground
 
     set_threads(threads)
+    pact_place(out, overwrite=overwrite)
+    if arithmetic not in ARITHMETICS:
+        raise one_of(arithmetic, ARITHMETICS, option="--arithmetic")
     ground, ground_data = open_base_options(base, base_data)
     name = method or ("quantize" if ground is None else "quantize-difference")
     chosen = make_method(name, parse_settings(settings or []), base=ground)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DataName, Json
 
 
@@ -27,7 +28,7 @@ def demo(
     from netpact.demonstration import demonstrate
     from netpact.reports import table
 
-    with progress_bar(f"demo on {data}") as bar:
+    with keeping(results_in(out)), progress_bar(f"demo on {data}") as bar:
         result = demonstrate(
             data, seed=seed, out=out, delta=delta, jobs=jobs, progress=lambda task: bar(task.done, task.total)
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import Json, Threads, set_threads
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def experiment(
     from netpact.experiments.experiment import describe_accuracy
 
     set_threads(threads)
-    with progress_bar(name) as bar:
+    with keeping(results_in(out)), progress_bar(name) as bar:
         result = run_experiment(
             name,
             preset=preset,

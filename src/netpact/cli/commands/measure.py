@@ -10,6 +10,7 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
+from netpact.cli.places import Overwrite, page_place
 from netpact.errors import PactError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def measure(
         float, typer.Option(min=0.0, max=0.99, help="Leave out this share of the samples, the worst of each quantity.")
     ] = 0.0,
     page: Annotated[Path | None, typer.Option(help="Write the figures to this HTML page.", show_default=False)] = None,
+    overwrite: Overwrite = False,
     seed: int = 0,
     threads: Threads = 0,
     json: Json = False,
@@ -62,9 +64,7 @@ def measure(
     from netpact.seed import Seed
 
     set_threads(threads)
-    if page is not None and page.is_dir():
-        # Writing would refuse it too, but only after the long work.
-        raise PactError("this is a folder, a file name is needed", where=str(page))
+    page_place(page, overwrite=overwrite)
     names = tuple(name for entry in only or () for name in entry.split(",") if name)
     options = MeasureOptions(samples=samples, only=names, seed=Seed(seed))
     source = load_data(data)

@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 
 from netpact.cli.console import people, print_json, progress_columns
+from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DATA_NAMES, Json, Threads, set_threads
 from netpact.errors import PactError
 
@@ -56,7 +57,7 @@ def search(
         raise PactError("a preset settles rounds, candidates, rates and steps", where="--preset", hint="leave them out")
     fixed = find_preset(preset) if preset else None
     trials: list[Trial] = []
-    with _Show(trials) as show:
+    with keeping(results_in(out)), _Show(trials) as show:
         result = explore(
             data or (fixed.data if fixed else ""),
             budget_seconds=parse_budget(budget),
@@ -76,6 +77,8 @@ def search(
         f"{result.file}: {len(result.pact.message):,} bytes after {result.minutes:.1f} minutes", soft_wrap=True
     )
     people.print(result.pact.certificate.sentence(), soft_wrap=True)
+    if result.note:
+        people.print(result.note, soft_wrap=True, markup=False)
     if json:
         print_json(result.to_json())
 

@@ -8,9 +8,12 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
+from netpact.cli.interrupts import checkpoint_in, keeping
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
+from netpact.cli.places import Overwrite, weights_place
 from netpact.datasets import Split
 from netpact.errors import PactError, one_of
+from netpact.files import check_place
 
 if TYPE_CHECKING:
     from netpact.datasets import Data
@@ -25,6 +28,7 @@ def train(
     model: ModelName,
     data: DataName,
     out: Annotated[Path, typer.Option(help="Where to write the weights, .safetensors.", show_default=False)],
+    overwrite: Overwrite = False,
     recipe: Annotated[
         str,
         typer.Option(metavar="NAME", help=f"Train as a paper did: {_PAPERS}. Options given beside it come first."),
@@ -71,12 +75,17 @@ def train(
     Example: netpact train mlp:64-32 --data digits --epochs 60 --learning-rate 0.01 --out mlp.safetensors
     """
     from netpact.datasets import load_data
-    from netpact.models import check_weights_path
     from netpact.seed import Seed
     from netpact.training import TrainOptions, parse_augmentation, parse_schedule
 
     set_threads(threads)
-    check_weights_path(out)
+    weights_place(out, overwrite=overwrite)
+    if checkpoint is not None:
+        check_place(checkpoint)
+    if helper_percent and weights is not None:
+        raise PactError("a helper starts from its seed, so that its recipe is whole", where="--weights")
+    if split_counter and not helper_percent:
+        raise PactError("only a helper has a split", where="--split-counter", hint="give --helper-percent as well")
     start = _paper_options(recipe) if recipe else TrainOptions()
     given = {
         "epochs": epochs,
@@ -95,14 +104,11 @@ def train(
     )
     source = load_data(data)
     warn_about(source)
-    if helper_percent:
-        if weights is not None:
-            raise PactError("a helper starts from its seed, so that its recipe is whole", where="--weights")
-        record = _train_helper(model, source, options, Split(helper_percent, split_counter), out, checkpoint)
-    elif split_counter:
-        raise PactError("only a helper has a split", where="--split-counter", hint="give --helper-percent as well")
-    else:
-        record = _train_all(model, source, options, Seed(seed).child("start"), out, checkpoint, weights)
+    with keeping(checkpoint_in(checkpoint)):
+        if helper_percent:
+            record = _train_helper(model, source, options, Split(helper_percent, split_counter), out, checkpoint)
+        else:
+            record = _train_all(model, source, options, Seed(seed).child("start"), out, checkpoint, weights)
     if json:
         print_json(record)
 

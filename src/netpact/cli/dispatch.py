@@ -1,0 +1,79 @@
+"""The table of commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from netpact.cli import commands
+from netpact.cli.app import INTERRUPTED, NOTHING_KEPT
+from netpact.cli.console import people, print_json
+from netpact.cli.interrupts import WorkInterruptedError
+from netpact.errors import PactError
+
+# Typer keeps its parser's error class to itself, and has moved it before.
+_UsageError: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException" and issubclass(kind, Exception)
+)
+
+FINE, REFUSED, BAD_INPUT, CONTRADICTED = 0, 1, 2, 3
+
+app = typer.Typer(
+    name="netpact",
+    help="Compress a trained classifier into a small file, with a proven bound on its test error.\n\n"
+    "Exit codes: 0 fine, 1 refused by verify, 2 bad input, 3 agreed by verify but contradicted by the test error, "
+    "130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for command in (
+    commands.demo,
+    commands.data,
+    commands.train,
+    commands.measure,
+    commands.compress,
+    commands.search,
+    commands.certify,
+    commands.verify,
+    commands.info,
+    commands.bounds,
+    commands.experiment,
+):
+    app.command()(command)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; a bad input is told as JSON if the command was to speak JSON."""
+    try:
+        code = app(arguments, prog_name="netpact", standalone_mode=False)
+        if code == INTERRUPTED:  # typer has turned the interrupt into an exit code
+            raise KeyboardInterrupt
+        return code if isinstance(code, int) else FINE
+    except PactError as error:
+        return _tell(error.to_json(), arguments)
+    except _UsageError as error:
+        text = error.format_message()  # type: ignore[attr-defined]
+        return _tell({"error": text, "where": "command line", "hint": "see netpact --help"}, arguments)
+    except WorkInterruptedError as error:
+        people.print(str(error), soft_wrap=True, markup=False)
+        return INTERRUPTED
+    except (KeyboardInterrupt, typer.Abort):
+        people.print(NOTHING_KEPT)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nothing more to say
+        return FINE
+
+
+def _tell(problem: dict[str, str], arguments: list[str]) -> int:
+    if "--json" in arguments:
+        print_json(problem)
+    else:
+        place = f"{problem['where']}: " if problem["where"] else ""
+        people.print(f"error: {place}{problem['error']}", style="red", markup=False)
+        if problem["hint"]:
+            people.print(f"  {problem['hint']}", markup=False)
+    return BAD_INPUT

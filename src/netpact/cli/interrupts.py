@@ -1,0 +1,45 @@
+"""What is left of the work when it is interrupted, said by the command that knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class WorkInterruptedError(Exception):
+    """Ctrl-C in the middle of work of which something is kept; the text says what."""
+
+
+@contextmanager
+def keeping(tell_kept: Callable[[], str]) -> Iterator[None]:
+    """Around work that keeps what is finished.
+
+    tell_kept  asked when the interrupt comes what that is; "" if nothing
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = tell_kept()
+        if not kept:
+            raise
+        raise WorkInterruptedError(f"interrupted; {kept}") from None
+
+
+def results_in(folder: Path) -> Callable[[], str]:
+    """For commands with a store of results."""
+
+    def tell() -> str:
+        found = any((folder / "run").glob("*.json"))
+        return f"what was finished is kept in {folder}, and the same command goes on there" if found else ""
+
+    return tell
+
+
+def checkpoint_in(file: Path | None) -> Callable[[], str]:
+    def tell() -> str:
+        if file is None or not file.is_file():
+            return ""
+        return f"finished epochs are kept in {file}, and the same command goes on from there"
+
+    return tell

@@ -1,0 +1,80 @@
+"""Every name that a user can misspell is answered with the one that was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import netpact
+from netpact.bounds import EstimateOptions, check_names
+from netpact.certificates import risk_bound
+from netpact.cli.app import run
+from netpact.errors import PactError, did_you_mean, one_of
+from netpact.experiments.presets import find_preset as find_experiment_preset
+from netpact.experiments.questions import find_experiment
+from netpact.exploration import find_preset
+from netpact.methods import make_method
+from netpact.training import parse_augmentation, parse_schedule
+
+_IMAGE = {"input_shape": (1, 8, 8), "classes": 10}
+
+MISSPELLED: dict[str, tuple[Callable[[], object], str]] = {
+    "data set": (lambda: netpact.load_data("mnst"), "mnist"),
+    "data set, another case": (lambda: netpact.load_data("Fashion-MNIST"), "fashion_mnist"),
+    "variant of a data set": (lambda: netpact.load_data("digits:permuted-pixel"), "permuted-pixels"),
+    "model": (lambda: netpact.parse_model("desnet", **_IMAGE), "densenet"),
+    "model with sizes": (lambda: netpact.parse_model("mpl:64", **_IMAGE), "mlp"),
+    "method": (lambda: make_method("quantise", {}), "quantize"),
+    "option of a method": (lambda: make_method("quantize", {"bit": "3"}), "bits"),
+    "grid": (lambda: netpact.Quantize(grid="tenary"), "ternary"),
+    "bound": (lambda: check_names(["theorem-4-1"]), "theorem-4.1"),
+    "form of a bound": (
+        lambda: risk_bound(errors=1, samples=9, code_bits=1, delta=0.1, form="hoefding"),
+        "hoeff",
+    ),
+    "way to read convolutions": (lambda: EstimateOptions(convolutions="unroled"), "unrolled"),
+    "quantity": (lambda: netpact.MeasureOptions(only=("stable_rnk",)), "stable_rank"),
+    "experiment": (lambda: find_experiment("arora-tabel1"), "arora-table1"),
+    "preset of an experiment": (lambda: find_experiment_preset("qick"), "quick"),
+    "preset of a search": (lambda: find_preset("minst"), "mnist"),
+    "optimizer": (lambda: netpact.TrainOptions(optimizer="adamm"), "adam"),
+    "schedule": (lambda: parse_schedule("cosin"), "cosine"),
+    "augmentation": (lambda: parse_augmentation("crop4+flip"), "crop-4+flip"),
+}
+
+
+@pytest.mark.parametrize("kind", MISSPELLED)
+def test_a_misspelled_name_is_answered_with_the_right_one(kind: str) -> None:
+    call, meant = MISSPELLED[kind]
+    with pytest.raises(PactError) as caught:
+        call()
+    assert f"did you mean {meant}" in caught.value.hint
+
+
+def test_public_names_of_the_package() -> None:
+    with pytest.raises(AttributeError, match="did you mean certify"):
+        _ = netpact.certfy
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
+        _ = netpact.nonsense
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["trian"], "train"),
+        (["data", "digits", "--jsn"], "--json"),
+        (["train", "mlp", "--data", "digits", "--out", "w.safetensors", "--recipe", "arora-vg"], "arora-vgg"),
+        (["train", "mpl:64", "--data", "digits", "--out", "w.safetensors"], "did you mean mlp"),
+        (["compress", "mlp", "--data", "digits", "--method", "ternary-serch", "--out", "x.pact"], "ternary-search"),
+    ],
+)
+def test_on_the_command_line(arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    assert meant in " ".join(capsys.readouterr().err.split())
+
+
+def test_nothing_is_suggested_where_nothing_is_alike() -> None:
+    assert did_you_mean("quantize", ["adam", "sgd"]) == ""
+    assert one_of("magic", ["adam", "sgd"], option="optimizer").hint == ""
+    assert one_of(7, ["adam", "sgd"], option="optimizer").hint == ""
