@@ -17,14 +17,17 @@ from netpact.exploration import find_preset
 from netpact.methods import make_method
 from netpact.training import parse_augmentation, parse_schedule
 
-_IMAGE = {"input_shape": (1, 8, 8), "classes": 10}
+
+def named(model: str) -> object:
+    return netpact.parse_model(model, input_shape=(1, 8, 8), classes=10)
+
 
 MISSPELLED: dict[str, tuple[Callable[[], object], str]] = {
     "data set": (lambda: netpact.load_data("mnst"), "mnist"),
     "data set, another case": (lambda: netpact.load_data("Fashion-MNIST"), "fashion_mnist"),
     "variant of a data set": (lambda: netpact.load_data("digits:permuted-pixel"), "permuted-pixels"),
-    "model": (lambda: netpact.parse_model("desnet", **_IMAGE), "densenet"),
-    "model with sizes": (lambda: netpact.parse_model("mpl:64", **_IMAGE), "mlp"),
+    "model": (lambda: named("desnet"), "densenet"),
+    "model with sizes": (lambda: named("mpl:64"), "mlp"),
     "method": (lambda: make_method("quantise", {}), "quantize"),
     "option of a method": (lambda: make_method("quantize", {"bit": "3"}), "bits"),
     "grid": (lambda: netpact.Quantize(grid="tenary"), "ternary"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
+FINE, REFUSED, BAD_INPUT, CONTRADICTED, INTERRUPTED = 0, 1, 2, 3, 130
 NOTHING_KEPT = "interrupted; nothing was written"
 
 

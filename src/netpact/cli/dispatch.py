@@ -7,7 +7,7 @@ import sys
 import typer
 
 from netpact.cli import commands
-from netpact.cli.app import INTERRUPTED, NOTHING_KEPT
+from netpact.cli.app import BAD_INPUT, FINE, INTERRUPTED, NOTHING_KEPT
 from netpact.cli.console import people, print_json
 from netpact.cli.interrupts import WorkInterruptedError
 from netpact.errors import PactError
@@ -16,8 +16,6 @@ from netpact.errors import PactError
 _UsageError: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException" and issubclass(kind, Exception)
 )
-
-FINE, REFUSED, BAD_INPUT, CONTRADICTED = 0, 1, 2, 3
 
 app = typer.Typer(
     name="netpact",
