@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from io import StringIO
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from netpact import PactError
 from netpact.bounds import Estimate, Premise
-from netpact.reports.bound_page import bars_svg, render_bounds
+from netpact.reports.bound_page import draw_bars, render_bounds
 from netpact.reports.bound_rows import BoundRow, bound_table, error_text, row_of_estimate, sort_bounds
 
 CERTIFICATE = BoundRow(
@@ -82,7 +83,7 @@ def bars(root: ElementTree.Element, kind: str) -> list[float]:
 
 @pytest.mark.parametrize("width", [380, 900])
 def test_bars_grow_with_the_capacity_and_a_certificate_looks_different(width: int) -> None:
-    root = ElementTree.fromstring(bars_svg(ROWS, samples=1000, width=width))
+    root = ElementTree.fromstring(draw_bars(ROWS, samples=1000, width=width).to_svg())
     assert len(bars(root, "bound")) == 1
     outlined = bars(root, "test")
     assert outlined == sorted(outlined)
@@ -90,12 +91,22 @@ def test_bars_grow_with_the_capacity_and_a_certificate_looks_different(width: in
     small, large = outlined[1], outlined[2]
     assert large / small == pytest.approx(40 / 6, rel=0.01)
     assert large <= outlined[3], "infinite: to the edge"
-    inside = [float(p.attrib["x"]) + float(p.attrib["width"]) for p in root.iter() if p.tag.endswith("rect")]
+    rects = [part.attrib for part in root.iter() if part.tag.endswith("rect") and part.attrib["class"] != "ground"]
+    inside = [float(rect["x"]) + float(rect["width"]) for rect in rects]
     assert max(inside) < width
     said = next(part.text for part in root.iter() if part.tag.endswith("desc"))
     assert said is not None
     assert "mlp, certificate" in said
     assert "frobenius, estimate" in said
+
+
+@pytest.mark.parametrize("width", [380, 900])
+def test_ticks_of_bars_stand_apart(width: int) -> None:
+    root = ElementTree.fromstring(draw_bars(ROWS, samples=1000, width=width).to_svg())
+    ticks = [part for part in root.iter() if (part.text or "").startswith("1e")]
+    middles = [float(tick.attrib["x"]) for tick in ticks if tick.attrib["text-anchor"] == "middle"]
+    assert len(middles) >= 3
+    assert all(b - a >= 40 for a, b in pairwise(middles))
 
 
 def test_page_holds_every_bound_with_its_kind_and_nothing_to_load() -> None:
@@ -112,7 +123,7 @@ def test_page_holds_every_bound_with_its_kind_and_nothing_to_load() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_text_here_too(name: str) -> None:
     row = estimate(name, 3.0)
-    ElementTree.fromstring(bars_svg([row], samples=10))
+    ElementTree.fromstring(draw_bars([row], samples=10).to_svg())
     page = render_bounds([row], title=name, samples=10, facts=[(name, name)], version=name)
     assert "<script" not in page
     assert "<img" not in page

@@ -12,7 +12,7 @@ from measurements.measured_nets import image_samples, make
 
 from netpact.errors import PactError
 from netpact.measurements import MeasureOptions, Measures, measure
-from netpact.reports.distributions import Spread, choose_ticks, distributions_svg
+from netpact.reports.distributions import Spread, choose_ticks, draw_distributions
 from netpact.reports.layout import LogAxis
 from netpact.reports.measure_page import render_measures
 
@@ -87,7 +87,7 @@ def test_only_what_was_measured_is_drawn() -> None:
 
 def test_bars_hold_all_samples_and_the_worst_is_marked_in_its_place() -> None:
     numbers = np.array([1.0] * 30 + [10.0] * 10 + [0.0, np.inf])
-    text = distributions_svg([Spread("a", numbers, 1.0)], id_="x", title="t", axis_title="mu", width=400)
+    text = draw_distributions([Spread("a", numbers, 1.0)], name="x", title="t", axis_title="mu", width=400).to_svg()
     drawing = ET.fromstring(text)
     bars = sorted(classes(drawing, "spread"), key=lambda bar: float(bar.get("x", "")))
     assert len(bars) == 2
@@ -101,7 +101,7 @@ def test_bars_hold_all_samples_and_the_worst_is_marked_in_its_place() -> None:
 @pytest.mark.parametrize("numbers", [[0.0, 0.0], [np.inf], [1e-30, 1e30], [3.0]])
 def test_odd_numbers_are_drawn_within_the_figure(numbers: list[float]) -> None:
     row = Spread("layer " * 40, np.array(numbers), numbers[0], np.array(numbers), numbers[0])
-    drawing = ET.fromstring(distributions_svg([row], id_="x", title="t", axis_title="c", width=380))
+    drawing = ET.fromstring(draw_distributions([row], name="x", title="t", axis_title="c", width=380).to_svg())
     for element in drawing.iter(f"{SVG}rect"):
         assert 0 <= float(element.get("x", "")) <= 380
 

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import pytest
 
 from netpact.errors import PactError
-from netpact.reports.curves import Curve, curves_svg
+from netpact.reports.curves import Curve, draw_curves
 
 
 def draw(*curves: Curve, width: int = 760) -> str:
-    return curves_svg(curves, id_="test", title="t", x_title="epoch", y_title="error", width=width)
+    return draw_curves(curves, name="test", title="t", x_title="epoch", y_title="error", width=width).to_svg()
 
 
 @pytest.mark.parametrize("width", [380, 900])

@@ -196,7 +196,7 @@ def test_figure(small: Data) -> None:
     with pytest.raises(PactError, match="no epoch"):
         monitor.figure()
     train(start(), small.train, OPTIONS, on_epoch=monitor)
-    drawn = monitor.figure()
+    drawn = monitor.figure().to_svg()
     assert drawn.startswith("<svg")
     assert "figure-2, rescaled" in drawn
     assert "test minus train error" in drawn

@@ -6,13 +6,13 @@ import pytest
 from reports.report_examples import HOSTILE, ORIGINAL, ROWS, compressed
 
 from netpact.errors import PactError
-from netpact.reports import Row, scatter_svg
+from netpact.reports import Row, draw_scatter
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def draw(rows: list[Row], *, width: int = 760) -> ElementTree.Element:
-    return ElementTree.fromstring(scatter_svg(rows, width=width))
+    return ElementTree.fromstring(draw_scatter(rows, width=width).to_svg())
 
 
 def of_class(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
@@ -45,7 +45,7 @@ def test_marks_stand_at_the_height_of_their_error() -> None:
     network = networks(root)[0]
     train = float(of_class(network, "train")[0].get("y1", ""))
     test = float(of_class(network, "test")[0].get("cy", ""))
-    bound = float(of_class(network, "bound")[0].get("d", "").split("l")[0].split()[1]) + 6
+    bound = float(of_class(network, "bound")[0].get("d", "").split("L")[0].split()[1]) + 6
     assert bound < test < train
     assert test == pytest.approx((bound + train) / 2, abs=0.2)
     zero, hundred = (next(item for item in of_class(root, "tick") if item.text == text) for text in ("0", "100"))
@@ -125,6 +125,6 @@ def test_hostile_names_are_text(name: str) -> None:
 
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(PactError, match="at least one row"):
-        scatter_svg([])
+        draw_scatter([])
     with pytest.raises(PactError, match="360"):
-        scatter_svg(ROWS, width=100)
+        draw_scatter(ROWS, width=100)

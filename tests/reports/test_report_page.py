@@ -133,7 +133,14 @@ def test_provenance_is_on_the_page() -> None:
 
 def test_the_outcome_of_checking_is_shown() -> None:
     for agreed, words in ((True, "agreed"), (False, "refused"), (None, "not tried")):
-        assert f"<td>{words}</td></tr>" in render([compressed("x", agreed=agreed)])
+        assert f"<td>{words}</td>" in render([compressed("x", agreed=agreed)])
+
+
+def test_the_bound_stands_next_to_the_name() -> None:
+    """What a phone shows without scrolling."""
+    head = re.findall(r'<th scope="col">(.*?)</th>', render())
+    assert head[:2] == ["network", "certified<br>bound"]
+    assert re.search(r"search.*?</th><td>41.0 %</td>", render())
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,13 +13,13 @@ from netpact.experiments.findings import Finding
 from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG
 from netpact.experiments.records import CONTRACTION, CUSHION, DRAWN, Study, StudyLayer
 from netpact.monitoring.drawing import draw_history
-from netpact.reports.bound_page import bars_svg
+from netpact.reports.bound_page import draw_bars
 from netpact.reports.bound_rows import BoundRow
-from netpact.reports.distributions import Spread, distributions_svg
-from netpact.reports.page import frame_facts, frame_page
+from netpact.reports.distributions import Spread, draw_distributions
+from netpact.reports.figure import Figure
+from netpact.reports.page import both_widths, frame_facts, frame_page
 from netpact.reports.text import count, escape
 
-_WIDTHS = (("wide", 900), ("narrow", 380))
 _WHOLE = 100.0  # percent from here on are told without decimals
 _HEADINGS = {
     CUSHION: "Layer cushion",
@@ -26,6 +27,18 @@ _HEADINGS = {
     CONTRACTION: "Activation contraction",
     "interlayer_smoothness": "Interlayer smoothness",
 }
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A figure with what stands above it; draw makes it as wide as asked."""
+
+    heading: str
+    words: str
+    draw: Callable[[int], Figure]
+
+    def to_html(self) -> str:
+        return f"<h2>{self.heading}</h2>\n<p>{escape(self.words)}</p>\n{both_widths(self.draw)}"
 
 
 def render_experiment(experiment: Experiment, *, about: str) -> str:
@@ -36,11 +49,16 @@ def render_experiment(experiment: Experiment, *, about: str) -> str:
         f"<p>{escape(about)} (Arora et al. 2018). {escape(experiment.note)} These are measurements and estimates, no "
         "certificates.</p>",
         _findings(experiment.findings),
-        *_FIGURES[experiment.name](experiment),
+        *(part.to_html() if isinstance(part, _Panel) else part for part in _FIGURES[experiment.name](experiment)),
         _networks(experiment),
         _footer(experiment),
     ]
     return frame_page("\n".join(parts), title=title, version=experiment.version)
+
+
+def draw_experiment(experiment: Experiment, *, width: int = 900) -> list[Figure]:
+    """The figures of the page."""
+    return [part.draw(width) for part in _FIGURES[experiment.name](experiment) if isinstance(part, _Panel)]
 
 
 def _findings(findings: Sequence[Finding]) -> str:
@@ -57,28 +75,32 @@ def _networks(experiment: Experiment) -> str:
     return f"<h2>Networks</h2>\n<ul>{items}</ul>"
 
 
-def _trained_and_random(experiment: Experiment) -> list[str]:
+def _trained_and_random(experiment: Experiment) -> list[_Panel]:
     first = experiment.chosen(VGG)[0]
     words = f"Filled: {first.model}, trained; outline: the same layers with Gaussian weights. Seed {first.seed}."
     return [_spread(name, first.layers, first.random, words, tag="random") for name in DRAWN]
 
 
-def _true_and_shuffled(experiment: Experiment) -> list[str]:
+def _true_and_shuffled(experiment: Experiment) -> list[_Panel]:
     first, second = experiment.chosen(ALEXNET)[0], experiment.chosen(SHUFFLED)[0]
     words = f"Filled: {first.model}, true labels; outline: shuffled labels. Seed {first.seed}."
     return [_spread(name, first.layers, second.layers, words, tag="shuffled") for name in (CUSHION, CONTRACTION)]
 
 
-def _bounds(experiment: Experiment) -> list[str]:
+def _bounds(experiment: Experiment) -> list[_Panel]:
     first = experiment.chosen(VGG)[0]
     rows = [_bound_row(first, name, power) for name, power in first.bounds.items()]
-    bars = _both(lambda width: bars_svg(rows, samples=first.samples, width=width))
-    curves = _both(lambda width: draw_history(first.epochs, "figure-2", width=width, id_="history"))
     return [
-        f"<h2>Bounds compared</h2>\n<p>{escape(first.model)}, seed {first.seed}; depth, constants and logarithms are "
-        f"left out.</p>\n{bars}",
-        f"<h2>Bound over training</h2>\n<p>log10 of the capacity, rescaled to the range of the generalization error."
-        f"</p>\n{curves}",
+        _Panel(
+            "Bounds compared",
+            f"{first.model}, seed {first.seed}; depth, constants and logarithms are left out.",
+            lambda width: draw_bars(rows, samples=first.samples, width=width),
+        ),
+        _Panel(
+            "Bound over training",
+            "log10 of the capacity, rescaled to the range of the generalization error.",
+            lambda width: draw_history(first.epochs, "figure-2", width=width),
+        ),
         *_true_and_shuffled(experiment),
     ]
 
@@ -93,7 +115,7 @@ def _budgets(experiment: Experiment) -> list[str]:
     return [_table("Effective parameters, in percent of the actual ones", heads, rows)]
 
 
-_FIGURES = {
+_FIGURES: Mapping[str, Callable[[Experiment], Sequence[_Panel | str]]] = {
     "arora-fig1": _trained_and_random,
     "arora-fig2": _bounds,
     "arora-table1": _budgets,
@@ -101,7 +123,7 @@ _FIGURES = {
 }
 
 
-def _spread(name: str, own: Sequence[StudyLayer], other: Sequence[StudyLayer], words: str, *, tag: str) -> str:
+def _spread(name: str, own: Sequence[StudyLayer], other: Sequence[StudyLayer], words: str, *, tag: str) -> _Panel:
     rows = []
     for one, two in zip(own, other, strict=True):
         if name in one.sampled and name in two.sampled and one.sampled[name].numbers and two.sampled[name].numbers:
@@ -109,18 +131,11 @@ def _spread(name: str, own: Sequence[StudyLayer], other: Sequence[StudyLayer], w
             numbers = (np.array(first.numbers), np.array(second.numbers))
             rows.append(Spread(one.name, numbers[0], first.worst or 0.0, numbers[1], second.worst))
     heading = _HEADINGS[name]
-    drawn = _both(
-        lambda width: distributions_svg(
-            rows, id_=f"{name}-{tag}-{width}", title=heading, axis_title=heading, width=width
-        )
+    return _Panel(
+        heading,
+        f"{words} The tick below a row is the worst sample.",
+        lambda width: draw_distributions(rows, name=f"{name}-{tag}", title=heading, axis_title=heading, width=width),
     )
-    return f"<h2>{heading}</h2>\n<p>{escape(words)} The tick below a row is the worst sample.</p>\n{drawn}"
-
-
-def _both(draw: Callable[[int], str]) -> str:
-    """Wide and narrow screens each get a drawing: scaling one would make its text too small."""
-    drawings = "".join(f'<div class="{kind}">{draw(width)}</div>' for kind, width in _WIDTHS)
-    return f"<figure>\n{drawings}\n</figure>"
 
 
 def _bound_row(study: Study, name: str, power: float | None) -> BoundRow:

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 
 from netpact.errors import PactError, one_of
 from netpact.monitoring.observation import Observation
-from netpact.reports.curves import Curve, Point, curves_svg
+from netpact.reports.curves import Curve, draw_curves
+from netpact.reports.figure import Figure
+from netpact.reports.shapes import Point
 
 
 def draw_history(
-    history: Sequence[Observation], bound: str, *, width: int, id_: str = "monitor", title: str = "Bound over training"
-) -> str:
+    history: Sequence[Observation],
+    bound: str,
+    *,
+    width: int,
+    title: str = "Bound over training",
+) -> Figure:
     """Training and test error, the generalization error, and log10 of a capacity rescaled to the latter's range."""
     if not history:
         raise PactError("no epoch has been looked at yet", where="monitor")
@@ -30,7 +36,7 @@ def draw_history(
     if powers:
         target = [y for _, y in (gaps or curves[0].points)]
         curves.append(Curve(f"log10 capacity of {bound}, rescaled", rescale(powers, min(target), max(target))))
-    return curves_svg(curves, id_=f"{id_}-{width}", title=title, x_title="epoch", y_title="error", width=width)
+    return draw_curves(curves, name="bound-over-training", title=title, x_title="epoch", y_title="error", width=width)
 
 
 def rescale(points: Sequence[Point], low: float, high: float) -> tuple[Point, ...]:

@@ -16,6 +16,7 @@ from netpact.monitoring.drawing import draw_history
 from netpact.monitoring.looking import MEASURED, digest_weights, look_at
 from netpact.monitoring.observation import Observation, read_line
 from netpact.monitoring.sampling import draw_data
+from netpact.reports.figure import Figure
 from netpact.runs.json_values import decode_json, encode_json
 from netpact.seed import Seed
 from netpact.version import __version__
@@ -92,8 +93,8 @@ class Monitor:
             self._write()
         return known
 
-    def figure(self, bound: str = "figure-2", *, width: int = 760) -> str:
-        """An SVG: training and test error, their difference, and the bound rescaled to the range of the difference."""
+    def figure(self, bound: str = "figure-2", *, width: int = 760) -> Figure:
+        """Training and test error, their difference, and the bound rescaled to the range of the difference."""
         return draw_history(self.history, bound, width=width)
 
     def _header(self) -> str:

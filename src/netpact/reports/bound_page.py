@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from netpact.bounds.logs import power_text
 from netpact.reports.bound_rows import BoundRow, error_text, sort_bounds
-from netpact.reports.page import frame_facts, frame_page
-from netpact.reports.svg import draw_line, draw_rect, draw_words, frame_svg
+from netpact.reports.figure import Figure
+from netpact.reports.page import both_widths, frame_facts, frame_page
+from netpact.reports.shapes import Line, Rect, Shape, Words
 from netpact.reports.text import escape, shorten
 from netpact.version import __version__
 
@@ -23,9 +24,10 @@ _BAR = 14.0
 _RIGHT = 64.0
 _TOP = 26.0
 _MOST_TICKS = 8
+_TICK_ROOM = 44.0  # pixels that the label of a tick needs
 
 
-def bars_svg(rows: Sequence[BoundRow], *, samples: int, width: int = 760) -> str:
+def draw_bars(rows: Sequence[BoundRow], *, samples: int, width: int = 760) -> Figure:
     """Bars of log10 capacity. A certificate is filled, an estimate is an outline: the two never look alike.
 
     A dashed line stands at the number of samples: a capacity beyond it says nothing about the error.
@@ -41,31 +43,42 @@ def bars_svg(rows: Sequence[BoundRow], *, samples: int, width: int = 760) -> str
     def place(power: float) -> float:
         return left + (min(max(power, low), high) - low) / (high - low) * (right - left)
 
-    parts = []
-    step = max(1, math.ceil((high - low) / _MOST_TICKS))
+    parts: list[Shape] = []
+    step = max(1, math.ceil((high - low) / min(_MOST_TICKS, (right - left) // _TICK_ROOM)))
     for power in range(low, high + 1, step):
         x = place(power)
-        parts.append(draw_line("base" if power == low else "grid", x1=x, y1=_TOP, x2=x, y2=bottom))
-        parts.append(draw_words(f"1e{power}", "tick", x=x, y=bottom + 16, anchor="middle"))
+        parts.append(Line(kind="base" if power == low else "grid", x1=x, y1=_TOP, x2=x, y2=bottom))
+        parts.append(Words(text=f"1e{power}", kind="tick", x=x, y=bottom + 16, anchor="middle"))
     for number, row in enumerate(ordered):
-        parts.append(_draw_bar(row, y=_TOP + number * _LANE, left=left, end=place(row.log10)))
+        parts.extend(_draw_bar(row, y=_TOP + number * _LANE, left=left, end=place(row.log10)))
     x = place(limit)
-    parts.append(draw_line("pole original", x1=x, y1=_TOP - 6, x2=x, y2=bottom))
-    parts.append(draw_words(f"{samples:,} samples", "axis", x=x, y=_TOP - 10, anchor="middle"))
+    parts.append(Line(kind="pole original", x1=x, y1=_TOP - 6, x2=x, y2=bottom))
+    parts.append(Words(text=f"{samples:,} samples", kind="axis", x=x, y=_TOP - 10, anchor="middle"))
     words = "capacity (logarithmic); filled: certificate, outlined: estimate"
-    parts.append(draw_words(words, "axis", x=width / 2, y=bottom + 36, anchor="middle"))
+    parts.append(Words(text=words, kind="axis", x=width / 2, y=bottom + 36, anchor="middle"))
     said = " ".join(f"{row.name}, {row.kind}: capacity {power_text(row.log10)}." for row in ordered)
-    return frame_svg(
-        parts, id_=f"bounds-{width}", title="Capacity of each bound", description=said, width=width, height=bottom + 46
+    return Figure(
+        name="bounds",
+        title="Capacity of each bound",
+        description=said,
+        width=width,
+        height=bottom + 46,
+        shapes=tuple(parts),
+        numbers=tuple(_numbers(row) for row in ordered),
     )
 
 
-def _draw_bar(row: BoundRow, *, y: float, left: float, end: float) -> str:
+def _numbers(row: BoundRow) -> dict[str, object]:
+    told = {"bound": row.name, "kind": row.kind, "log10_capacity": row.log10, "error": row.value}
+    return {**told, "samples": row.samples, "from": row.theorem}
+
+
+def _draw_bar(row: BoundRow, *, y: float, left: float, end: float) -> list[Shape]:
     certain = row.kind == "certificate"
-    bar = draw_rect("bound" if certain else "test", x=left, y=y + 5, width=max(end - left, 0.0), height=_BAR)
+    bar = Rect(kind="bound" if certain else "test", x=left, y=y + 5, width=max(end - left, 0.0), height=_BAR)
     name = shorten(row.name, room=left - 12, font_size=_FONT)
-    label = draw_words(name, "name best" if certain else "name", x=left - 8, y=y + 16, anchor="end")
-    return bar + label + draw_words(power_text(row.log10, digits=1), "tick", x=end + 6, y=y + 16)
+    label = Words(text=name, kind="name best" if certain else "name", x=left - 8, y=y + 16, anchor="end")
+    return [bar, label, Words(text=power_text(row.log10, digits=1), kind="tick", x=end + 6, y=y + 16)]
 
 
 def render_estimates(rows: Sequence[BoundRow], found: Estimates, data: Data) -> str:
@@ -90,10 +103,7 @@ def render_bounds(
             f"<h1>{escape(title)}</h1>",
             "<p>An estimate is a bound of the literature up to what it ignores; nothing is proven by it. A certificate "
             "is proven, for the network in its file. The capacity C is what stands in error + sqrt(C / samples).</p>",
-            "<figure>",
-            f'<div class="wide">{bars_svg(rows, samples=samples, width=900)}</div>',
-            f'<div class="narrow">{bars_svg(rows, samples=samples, width=380)}</div>',
-            "</figure>",
+            both_widths(lambda width: draw_bars(rows, samples=samples, width=width)),
             "<h2>All bounds</h2>",
             _table(rows),
             frame_facts([(escape(name), escape(value)) for name, value in facts]),
@@ -103,7 +113,7 @@ def render_bounds(
 
 
 def _table(rows: Sequence[BoundRow]) -> str:
-    headings = ("bound", "kind", "capacity", "error")
+    headings = ("bound", "error", "kind", "capacity")
     head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
     body = "\n".join(_table_row(row) for row in sort_bounds(rows))
     return f"""<div class="scroll" role="region" aria-label="All bounds" tabindex="0"><table>
@@ -119,5 +129,5 @@ def _table_row(row: BoundRow) -> str:
     notes += [*(f"premise {premise}" for premise in row.fails), *row.assumptions]
     below = "".join(f"<small>{escape(note)}</small>" for note in notes)
     start = '<tr class="best">' if row.kind == "certificate" else "<tr>"
-    cells = "".join(f"<td>{escape(cell)}</td>" for cell in (row.kind, power_text(row.log10), error_text(row)))
+    cells = "".join(f"<td>{escape(cell)}</td>" for cell in (error_text(row), row.kind, power_text(row.log10)))
     return f'{start}<th scope="row">{escape(row.name)}{below}</th>{cells}</tr>'

@@ -102,13 +102,13 @@ def bound_table(rows: Sequence[BoundRow], *, title: str) -> Table:
     """Fits 80 columns: only the last one wraps. A star: premises that were checked fail."""
     result = Table(title=Text(clean(title)), box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
     result.add_column("bound", no_wrap=True, max_width=17)
+    result.add_column("error", justify="right", no_wrap=True)
     result.add_column("kind", no_wrap=True)
     result.add_column("capacity", justify="right", no_wrap=True)
-    result.add_column("error", justify="right", no_wrap=True)
     result.add_column("from")
     for row in sort_bounds(rows):
         proven = row.kind == "certificate"
         source = "proven; netpact verify checks it" if proven else row.theorem
-        cells = (clean(row.name) + ("*" if row.fails else ""), row.kind, power_text(row.log10), error_text(row), source)
+        cells = (clean(row.name) + ("*" if row.fails else ""), error_text(row), row.kind, power_text(row.log10), source)
         result.add_row(*(Text(cell) for cell in cells), style="bold" if proven else None)
     return result

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from netpact.errors import PactError
-from netpact.reports.svg import draw_line, draw_words, frame_svg
+from netpact.reports.figure import Figure
+from netpact.reports.shapes import Line, Point, Shape, Words
 from netpact.reports.text import text_width
 
 _FONT = 12.0
@@ -16,8 +17,6 @@ _LEFT, _RIGHT, _TOP, _HEIGHT = 58.0, 14.0, 12.0, 240.0
 _TICKS = 5
 # Classes of the style sheet, each with its own colour or dashes; a figure has no more curves than there are classes.
 _KINDS = ("worst", "worst other", "train", "stem")
-
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,9 @@ class Curve:
     points: tuple[Point, ...]
 
 
-def curves_svg(curves: Sequence[Curve], *, id_: str, title: str, x_title: str, y_title: str, width: int = 760) -> str:
+def draw_curves(
+    curves: Sequence[Curve], *, name: str, title: str, x_title: str, y_title: str, width: int = 760
+) -> Figure:
     """Straight lines between the points; the legend stands below."""
     points = [point for curve in curves for point in curve.points]
     if not points or len(curves) > len(_KINDS):
@@ -43,38 +44,47 @@ def curves_svg(curves: Sequence[Curve], *, id_: str, title: str, x_title: str, y
             bottom - (point[1] - y_low) / (y_high - y_low) * _HEIGHT,
         )
 
-    parts = []
+    parts: list[Shape] = []
     for number in _ticks(y_low, y_high):
         y = place((x_low, number))[1]
-        parts.append(draw_line("grid", x1=_LEFT, y1=y, x2=right, y2=y))
-        parts.append(draw_words(f"{number:g}", "tick", x=_LEFT - 7, y=y + 4, anchor="end"))
+        parts.append(Line(kind="grid", x1=_LEFT, y1=y, x2=right, y2=y))
+        parts.append(Words(text=f"{number:g}", kind="tick", x=_LEFT - 7, y=y + 4, anchor="end"))
     for number in _ticks(x_low, x_high):
         x = place((number, y_low))[0]
-        parts.append(draw_line("base", x1=x, y1=bottom, x2=x, y2=bottom + 5))
-        parts.append(draw_words(f"{number:g}", "tick", x=x, y=bottom + 19, anchor="middle"))
-    parts.append(draw_words(x_title, "axis", x=(_LEFT + right) / 2, y=bottom + 39, anchor="middle"))
-    parts.append(draw_words(y_title, "axis", x=14, y=_TOP + _HEIGHT / 2, anchor="middle", turned=True))
+        parts.append(Line(kind="base", x1=x, y1=bottom, x2=x, y2=bottom + 5))
+        parts.append(Words(text=f"{number:g}", kind="tick", x=x, y=bottom + 19, anchor="middle"))
+    parts.append(Words(text=x_title, kind="axis", x=(_LEFT + right) / 2, y=bottom + 39, anchor="middle"))
+    parts.append(Words(text=y_title, kind="axis", x=14, y=_TOP + _HEIGHT / 2, anchor="middle", turned=True))
     for kind, curve in zip(_KINDS, curves, strict=False):
         for (x1, y1), (x2, y2) in pairwise([place(point) for point in curve.points]):
-            parts.append(draw_line(kind, x1=x1, y1=y1, x2=x2, y2=y2))
+            parts.append(Line(kind=kind, x1=x1, y1=y1, x2=x2, y2=y2))
         if len(curve.points) == 1:
             x, y = place(curve.points[0])
-            parts.append(draw_line(kind, x1=x - 4, y1=y, x2=x + 4, y2=y))
+            parts.append(Line(kind=kind, x1=x - 4, y1=y, x2=x + 4, y2=y))
     legend, height = _draw_legend([curve.name for curve in curves], right=right, top=bottom + 62)
     said = " ".join(f"{curve.name}: from {curve.points[0][1]:.4g} to {curve.points[-1][1]:.4g}." for curve in curves)
-    return frame_svg([*parts, legend], id_=id_, title=title, description=said, width=width, height=height)
+    return Figure(
+        name=name,
+        title=title,
+        description=said,
+        width=width,
+        height=height,
+        shapes=(*parts, *legend),
+        numbers=tuple({"curve": one.name, x_title: x, y_title: y} for one in curves for x, y in one.points),
+    )
 
 
-def _draw_legend(names: Sequence[str], *, right: float, top: float) -> tuple[str, float]:
-    parts, x, y = [], _LEFT, top
+def _draw_legend(names: Sequence[str], *, right: float, top: float) -> tuple[list[Shape], float]:
+    parts: list[Shape] = []
+    x, y = _LEFT, top
     for kind, name in zip(_KINDS, names, strict=False):
         room = 32 + text_width(name, font_size=_FONT)
         if x > _LEFT and x + room > right:
             x, y = _LEFT, y + 21
-        parts.append(draw_line(kind, x1=x, y1=y, x2=x + 22, y2=y))
-        parts.append(draw_words(name, "key", x=x + 28, y=y + 4))
+        parts.append(Line(kind=kind, x1=x, y1=y, x2=x + 22, y2=y))
+        parts.append(Words(text=name, kind="key", x=x + 28, y=y + 4))
         x += room + 14
-    return "".join(parts), y + 21
+    return parts, y + 21
 
 
 def _widen(low: float, high: float) -> tuple[float, float]:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.errors import PactError
+from netpact.reports.figure import Figure
 from netpact.reports.layout import LogAxis
-from netpact.reports.svg import draw_line, draw_rect, draw_words, frame_svg
+from netpact.reports.shapes import Group, Line, Path, Rect, Shape, Words
 from netpact.reports.text import shorten, text_width
 
 Numbers = NDArray[np.float64]
@@ -36,7 +37,7 @@ class Spread:
     other_worst: float | None = None
 
 
-def distributions_svg(rows: Sequence[Spread], *, id_: str, title: str, axis_title: str, width: int) -> str:
+def draw_distributions(rows: Sequence[Spread], *, name: str, title: str, axis_title: str, width: int) -> Figure:
     """Histograms on one logarithmic axis; a tick below each marks the worst sample. Numbers that a logarithmic axis
     cannot show (0, infinity) are counted in words."""
     if not rows:
@@ -44,15 +45,31 @@ def distributions_svg(rows: Sequence[Spread], *, id_: str, title: str, axis_titl
     left = min(width / 4, 14 + max(text_width(row.name, font_size=_FONT) for row in rows))
     axis = _span([_drawn(numbers) for row in rows for numbers in _both(row)], left=left, right=width - _RIGHT)
     bottom = _TOP + _ROW * len(rows)
-    parts = [_draw_ticks(axis, bottom, axis_title)]
+    parts = _draw_ticks(axis, bottom, axis_title)
     for place, row in enumerate(rows):
         base = _TOP + _ROW * (place + 1) - 6
-        name = shorten(row.name, room=left - 12, font_size=_FONT)
-        parts.append(draw_words(name, "name", x=left - 10, y=base - 4, anchor="end"))
-        parts.append(draw_line("base", x1=left, y1=base, x2=axis.right, y2=base))
+        label = shorten(row.name, room=left - 12, font_size=_FONT)
+        parts.append(Words(text=label, kind="name", x=left - 10, y=base - 4, anchor="end"))
+        parts.append(Line(kind="base", x1=left, y1=base, x2=axis.right, y2=base))
         parts.append(_draw_row(row, axis, base))
     described = " ".join(_describe(row) for row in rows)
-    return frame_svg(parts, id_=id_, title=title, description=described, width=width, height=bottom + 46)
+    return Figure(
+        name=name,
+        title=title,
+        description=described,
+        width=width,
+        height=bottom + 46,
+        shapes=tuple(parts),
+        numbers=tuple(_numbers(rows)),
+    )
+
+
+def _numbers(rows: Sequence[Spread]) -> Iterator[dict[str, object]]:
+    """Every sample's number, in the order of the samples."""
+    for row in rows:
+        for network, numbers in zip(("first", "second"), _both(row), strict=False):
+            for sample, number in enumerate(numbers.tolist()):
+                yield {"layer": row.name, "network": network, "sample": sample, "value": number}
 
 
 def _both(row: Spread) -> list[Numbers]:
@@ -71,49 +88,49 @@ def _span(groups: Sequence[Numbers], *, left: float, right: float) -> LogAxis:
     return LogAxis(low=low / room, high=high * room, left=left, right=right)
 
 
-def _draw_row(row: Spread, axis: LogAxis, base: float) -> str:
+def _draw_row(row: Spread, axis: LogAxis, base: float) -> Group:
     edges = np.geomspace(axis.low, axis.high, _BINS + 1)
     counts = [np.histogram(_drawn(numbers), edges)[0] / len(numbers) for numbers in _both(row)]
     highest = max(float(count.max()) for count in counts) or 1.0
     places = [axis.place(float(edge)) for edge in edges]
-    parts = []
+    parts: list[Shape] = []
     for start, end, share in zip(places, places[1:], counts[0], strict=False):
         if share > 0:
             tall = max(1.0, float(share) / highest * _BAR)
-            parts.append(draw_rect("spread", x=start, y=base - tall, width=end - start, height=tall))
+            parts.append(Rect(kind="spread", x=start, y=base - tall, width=end - start, height=tall))
     if row.others is not None:
-        parts.append(_outline(places, [float(share) / highest * _BAR for share in counts[1]], base))
+        parts.extend(_outline(places, [float(share) / highest * _BAR for share in counts[1]], base))
     for worst, kind in ((row.worst, "worst"), (row.other_worst, "worst other")):
         if worst is not None and math.isfinite(worst) and worst > 0:
             x = axis.place(worst)
-            parts.append(draw_line(kind, x1=x, y1=base - 4, x2=x, y2=base + 5))
+            parts.append(Line(kind=kind, x1=x, y1=base - 4, x2=x, y2=base + 5))
     missing = sum(len(numbers) - len(_drawn(numbers)) for numbers in _both(row))
     if missing:
-        parts.append(draw_words(f"{missing} not drawn", "tick", x=axis.right, y=base - _BAR + 8, anchor="end"))
-    return f'<g class="layer">{"".join(parts)}</g>'
+        parts.append(Words(text=f"{missing} not drawn", kind="tick", x=axis.right, y=base - _BAR + 8, anchor="end"))
+    return Group(kind="layer", shapes=tuple(parts))
 
 
-def _outline(places: Sequence[float], heights: Sequence[float], base: float) -> str:
+def _outline(places: Sequence[float], heights: Sequence[float], base: float) -> list[Shape]:
     """A line of steps from the first bin that is not empty to the last."""
     full = [number for number, tall in enumerate(heights) if tall > 0]
     if not full:
-        return ""
-    steps = [f"M{places[full[0]]:.1f} {base:.1f}"]
+        return []
+    points = [(places[full[0]], base)]
     for number in range(full[0], full[-1] + 1):
         y = base - heights[number]
-        steps.append(f"L{places[number]:.1f} {y:.1f}L{places[number + 1]:.1f} {y:.1f}")
-    return f'<path class="spread other" d="{"".join(steps)}L{places[full[-1] + 1]:.1f} {base:.1f}"/>'
+        points += [(places[number], y), (places[number + 1], y)]
+    return [Path(kind="spread other", points=(*points, (places[full[-1] + 1], base)))]
 
 
-def _draw_ticks(axis: LogAxis, bottom: float, axis_title: str) -> str:
-    parts = []
+def _draw_ticks(axis: LogAxis, bottom: float, axis_title: str) -> list[Shape]:
+    parts: list[Shape] = []
     for number in choose_ticks(axis):
         x = axis.place(number)
-        parts.append(draw_line("grid", x1=x, y1=_TOP, x2=x, y2=bottom))
-        parts.append(draw_words(f"{number:g}", "tick", x=x, y=bottom + 16, anchor="middle"))
+        parts.append(Line(kind="grid", x1=x, y1=_TOP, x2=x, y2=bottom))
+        parts.append(Words(text=f"{number:g}", kind="tick", x=x, y=bottom + 16, anchor="middle"))
     middle = (axis.left + axis.right) / 2
-    parts.append(draw_words(f"{axis_title} (logarithmic)", "axis", x=middle, y=bottom + 36, anchor="middle"))
-    return "\n".join(parts)
+    parts.append(Words(text=f"{axis_title} (logarithmic)", kind="axis", x=middle, y=bottom + 36, anchor="middle"))
+    return parts
 
 
 def choose_ticks(axis: LogAxis) -> list[float]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netpact.errors import PactError
-from netpact.reports.distributions import Spread, distributions_svg
-from netpact.reports.page import frame_facts, frame_page
+from netpact.reports.distributions import Spread, draw_distributions
+from netpact.reports.figure import Figure
+from netpact.reports.page import both_widths, frame_facts, frame_page
 from netpact.reports.text import count, escape
 
 if TYPE_CHECKING:
@@ -48,12 +50,11 @@ def render_measures(
     names = [layer.name for layer in measures.layers]
     if against is not None and [layer.name for layer in against.layers] != names:
         raise PactError("the two networks do not have the same layers", where="against")
-    drawn = [_figure(place, measures, against) for place in range(len(_FIGURES))]
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1>",
             _introduction(measures, against_name if against is not None else ""),
-            *(figure for figure in drawn if figure),
+            *(_panel(place, rows) for place, rows in _drawn(measures, against)),
             _table(measures),
             _footer(measures, command),
         ]
@@ -70,8 +71,29 @@ al. 2018 is spread over the samples, layer by layer; the tick below a row is the
 definition asks for.{other} These are measurements and estimates, no certificate.</p>"""
 
 
-def _figure(place: int, measures: Measures, against: Measures | None) -> str:
-    name, heading, symbol, meaning = _FIGURES[place]
+def draw_measures(measures: Measures, *, against: Measures | None = None, width: int = 900) -> list[Figure]:
+    """The figures of the page: those quantities that were measured."""
+    return [_draw(place, rows, width) for place, rows in _drawn(measures, against)]
+
+
+def _drawn(measures: Measures, against: Measures | None) -> Iterator[tuple[int, list[Spread]]]:
+    for place, (name, *_) in enumerate(_FIGURES):
+        rows = _spreads(name, measures, against)
+        if rows:
+            yield place, rows
+
+
+def _draw(place: int, rows: list[Spread], width: int) -> Figure:
+    name, heading, symbol, _ = _FIGURES[place]
+    return draw_distributions(rows, name=name, title=heading, axis_title=symbol, width=width)
+
+
+def _panel(place: int, rows: list[Spread]) -> str:
+    _, heading, _, meaning = _FIGURES[place]
+    return f"<h2>{heading}</h2>\n<p>{meaning}</p>\n{both_widths(lambda width: _draw(place, rows, width))}"
+
+
+def _spreads(name: str, measures: Measures, against: Measures | None) -> list[Spread]:
     rows = []
     for number, layer in enumerate(measures.layers):
         own: Quantity | None = getattr(layer, name)
@@ -82,15 +104,7 @@ def _figure(place: int, measures: Measures, against: Measures | None) -> str:
             rows.append(Spread(layer.name, own.samples, own.value))
         else:
             rows.append(Spread(layer.name, own.samples, own.value, other.samples, other.value))
-    if not rows:
-        return ""
-    drawings = [
-        f'<div class="{kind}">'
-        + distributions_svg(rows, id_=f"{name}-{width}", title=heading, axis_title=symbol, width=width)
-        + "</div>"
-        for kind, width in (("wide", 900), ("narrow", 380))
-    ]
-    return f"<h2>{heading}</h2>\n<p>{meaning}</p>\n<figure>\n{''.join(drawings)}\n</figure>"
+    return rows
 
 
 def _table(measures: Measures) -> str:

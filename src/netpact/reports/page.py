@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from netpact.reports.figure import scatter_svg
+from netpact.reports.figure import Figure
 from netpact.reports.rows import Provenance, Row, check_rows, find_best
+from netpact.reports.scatter import draw_scatter
 from netpact.reports.style import PAGE_STYLE
 from netpact.reports.table import error_words
 from netpact.reports.text import clean, confidence, count, escape, percent, percent_up
 
+_WIDTHS = (("wide", 900), ("narrow", 380))
 _CHECKS = {True: "agreed", False: "refused", None: "not tried"}
 
 
@@ -33,7 +35,8 @@ def render_page(
         [
             f"<h1>{escape(title)}</h1>",
             _claim(find_best(rows), sentence),
-            _figure(rows),
+            "<h2>Error against size</h2>",
+            both_widths(lambda width: draw_scatter(rows, width=width)),
             _table(rows),
             _further(further),
             _promises(provenance),
@@ -78,18 +81,15 @@ def _claim(best: Row | None, sentence: str) -> str:
     return f'<section class="{strength}"><p class="kind">{kind}</p>{said}<p class="about">{escape(about)}</p></section>'
 
 
-def _figure(rows: Sequence[Row]) -> str:
-    """The figure drawn twice, for wide and narrow screens: scaling one drawing would make its text too small."""
-    return f"""<h2>Error against size</h2>
-<figure>
-<div class="wide">{scatter_svg(rows, width=900)}</div>
-<div class="narrow">{scatter_svg(rows, width=380)}</div>
-</figure>"""
+def both_widths(draw: Callable[[int], Figure]) -> str:
+    """A figure drawn twice, for wide and narrow screens: scaling one drawing would make its text too small."""
+    drawings = "\n".join(f'<div class="{kind}">{draw(width).to_svg()}</div>' for kind, width in _WIDTHS)
+    return f"<figure>\n{drawings}\n</figure>"
 
 
 def _table(rows: Sequence[Row]) -> str:
     # What a narrow screen shows without scrolling comes first.
-    headings = ("bytes", "train<br>error", "test<br>error", "certified<br>bound", "parameters", "code<br>bits", "check")
+    headings = ("certified<br>bound", "test<br>error", "train<br>error", "bytes", "check", "code<br>bits", "parameters")
     best = find_best(rows)
     head = "".join(f'<th scope="col">{heading}</th>' for heading in ("network", *headings))
     body = "\n".join(_table_row(row, best=row is best) for row in rows)
@@ -114,13 +114,13 @@ def _table_row(row: Row, *, best: bool) -> str:
     notes = [escape(row.method)] if row.method and row.method != row.name else []
     notes += [f"<code>{escape(row.file)}</code>"] if row.file is not None else []
     cells = (
-        count(row.message_bytes),
-        percent(row.train_error),
-        error_words(row),
         _bound_cell(row),
-        count(row.parameters),
-        "–" if row.code_bits is None else count(row.code_bits),
+        error_words(row),
+        percent(row.train_error),
+        count(row.message_bytes),
         "–" if row.bound is None else _CHECKS[row.agreed],
+        "–" if row.code_bits is None else count(row.code_bits),
+        count(row.parameters),
     )
     below = "".join(f"<small>{note}</small>" for note in notes)
     start = '<tr class="best">' if best else "<tr>"

@@ -1,34 +1,10 @@
-"""The look of the figure and the page, light and dark. Blue and orange of Okabe and Ito: told apart by colour-blind
-readers, and lighter variants of the two on dark ground."""
+"""The look of a page, light and dark; that of its figures is in looks.py."""
 
-FIGURE_STYLE = """
-.pact-figure { --ink: #1b1f24; --muted: #57606a; --rule: #d8dee4; --band: #eef1f4; --bound: #0072b2; --test: #b84f00;
-  --ground: #ffffff; color-scheme: light dark; color: var(--ink);
-  font: 12px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
-@media (prefers-color-scheme: dark) { .pact-figure { --ink: #e6edf3; --muted: #9da7b3; --rule: #30363d; --band: #1c232b;
-  --bound: #56b4e9; --test: #e69f00; --ground: #0f1419; } }
-.pact-figure text { fill: currentColor; }
-.pact-figure .tick, .pact-figure .axis, .pact-figure .key { fill: var(--muted); }
-.pact-figure .tick { font-variant-numeric: tabular-nums; }
-.pact-figure .best { font-weight: 600; }
-.pact-figure .grid { stroke: var(--rule); stroke-width: 1; }
-.pact-figure .base { stroke: var(--muted); stroke-width: 1; }
-.pact-figure .band { fill: var(--band); }
-.pact-figure .band.key { stroke: var(--rule); }
-.pact-figure .pole { stroke: var(--muted); stroke-width: .75; opacity: .6; }
-.pact-figure .pole.original { stroke-dasharray: 3 3; opacity: .9; }
-.pact-figure .stem { stroke: var(--bound); stroke-width: 1.25; opacity: .55; }
-.pact-figure .bound { fill: var(--bound); }
-.pact-figure .test { fill: var(--ground); stroke: var(--test); stroke-width: 2; }
-.pact-figure .test.original { stroke: var(--muted); }
-.pact-figure .train { stroke: currentColor; stroke-width: 2; }
-.pact-figure .spread { fill: var(--bound); opacity: .75; }
-.pact-figure .spread.other { fill: none; stroke: var(--test); stroke-width: 1.5; opacity: 1; }
-.pact-figure .worst { stroke: var(--bound); stroke-width: 2; }
-.pact-figure .worst.other { stroke: var(--test); stroke-dasharray: 3 2; }
-"""
+from __future__ import annotations
 
-PAGE_STYLE = """
+from netpact.reports.looks import dark_rules
+
+_STYLE = """
 :root { color-scheme: light dark; --ground: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d8dee4; --soft: #f4f6f8;
   --proven: #0072b2; }
 @media (prefers-color-scheme: dark) { :root { --ground: #0f1419; --ink: #e6edf3; --muted: #9da7b3; --rule: #30363d;
@@ -87,3 +63,5 @@ dd { margin: 0; }
   dd { margin-bottom: .5rem; }
 }
 """
+
+PAGE_STYLE = f"{_STYLE}.pact-figure .tick {{ font-variant-numeric: tabular-nums; }}\n{dark_rules()}\n"

@@ -13,24 +13,26 @@ from netpact.reports.text import clean, count, percent, percent_up
 
 
 def table(rows: Sequence[Row], *, title: str) -> Table:
-    """One line a network; the row with the smallest proven bound is bold.
+    """One line a network, its bound first; the row with the smallest proven bound is bold.
 
-    Names are Text, not markup: square brackets in a name stay what they are. Only the name may wrap, numbers never.
+    Names are Text, not markup: square brackets in a name stay what they are. On a narrow screen the name wraps, and
+    what is said beside a bound, numbers never.
     """
     check_rows(rows)
     best = find_best(rows)
     result = Table(title=Text(clean(title)), box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
     result.add_column("network", overflow="fold", min_width=8)
-    for heading in ("parameters", "bytes", "train\nerror", "test\nerror", "certified\nbound"):
+    result.add_column("certified\nbound", justify="right", min_width=len("certified"), vertical="top")
+    for heading in ("test\nerror", "train\nerror", "bytes", "parameters"):
         result.add_column(heading, justify="right", no_wrap=True, vertical="top")
     for row in rows:
         result.add_row(
             Text(clean(row.name)),
-            count(row.parameters),
-            count(row.message_bytes),
-            percent(row.train_error),
-            error_words(row),
             bound_words(row),
+            error_words(row),
+            percent(row.train_error),
+            count(row.message_bytes),
+            count(row.parameters),
             style="bold" if row is best else None,
         )
     return result

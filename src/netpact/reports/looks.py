@@ -1,0 +1,82 @@
+"""How each kind of shape looks, in literal colours; a page adds those for dark screens.
+
+Blue and orange of Okabe and Ito: told apart by colour-blind readers, and lighter variants of the two on dark ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+FONT_SIZE = 12
+FONTS = "system-ui, 'Segoe UI', 'Helvetica Neue', Helvetica, Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class Colour:
+    light: str
+    dark: str
+
+
+GROUND = Colour("#ffffff", "#0f1419")
+_INK = Colour("#1b1f24", "#e6edf3")
+_MUTED = Colour("#57606a", "#9da7b3")
+_FAINT = Colour("#9aa0a6", "#646c75")
+_RULE = Colour("#d8dee4", "#30363d")
+_BAND = Colour("#eef1f4", "#1c232b")
+_BOUND = Colour("#0072b2", "#56b4e9")
+_SPREAD = Colour("#4095c5", "#448cb5")
+_STEM = Colour("#73b1d4", "#366c8b")
+_TEST = Colour("#b84f00", "#e69f00")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """Text is filled; a shape is filled, outlined or both. dash: lengths of stroke and gap, in turn."""
+
+    fill: Colour | None = None
+    stroke: Colour | None = None
+    width: float = 1.0
+    dash: tuple[int, ...] = ()
+    bold: bool = False
+
+
+LOOKS: Mapping[str, Look] = MappingProxyType(
+    {
+        "ground": Look(fill=GROUND),
+        "name": Look(fill=_INK),
+        "name best": Look(fill=_INK, bold=True),
+        "tick": Look(fill=_MUTED),
+        "axis": Look(fill=_MUTED),
+        "key": Look(fill=_MUTED),
+        "grid": Look(stroke=_RULE),
+        "base": Look(stroke=_MUTED),
+        "band": Look(fill=_BAND),
+        "band key": Look(fill=_BAND, stroke=_RULE),
+        "pole": Look(stroke=_FAINT, width=0.75),
+        "pole original": Look(stroke=_MUTED, width=0.75, dash=(3, 3)),
+        "stem": Look(stroke=_STEM, width=1.25),
+        "bound": Look(fill=_BOUND),
+        "test": Look(fill=GROUND, stroke=_TEST, width=2),
+        "test original": Look(fill=GROUND, stroke=_MUTED, width=2),
+        "train": Look(stroke=_INK, width=2),
+        "spread": Look(fill=_SPREAD),
+        "spread other": Look(stroke=_TEST, width=1.5),
+        "worst": Look(stroke=_BOUND, width=2),
+        "worst other": Look(stroke=_TEST, width=2, dash=(3, 2)),
+    }
+)
+
+
+def dark_rules() -> str:
+    """Rules for a page on a dark screen. A rule of a style sheet goes before the literal colour of an element."""
+    lines = [
+        f".pact-figure .{kind.replace(' ', '.')} {{ fill: {_dark(look.fill)}; stroke: {_dark(look.stroke)}; }}"
+        for kind, look in LOOKS.items()
+    ]
+    return "\n".join(["@media (prefers-color-scheme: dark) {", *lines, "}"])
+
+
+def _dark(colour: Colour | None) -> str:
+    return "none" if colour is None else colour.dark
