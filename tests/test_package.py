@@ -20,6 +20,7 @@ ORDER = (
     "version",
     "errors",
     "display",
+    "limits",
     "progress",
     "files",
     "seed",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from netpact.experiments import run_experiment
     from netpact.exploration import search
     from netpact.format import Compressed, Pact, open_base, seal
+    from netpact.limits import Limits
     from netpact.measurements import MeasureOptions, Measures, measure
     from netpact.methods import (
         HeadOnBase,
@@ -66,6 +67,7 @@ _HOMES = {
     "Pact": "format",
     "open_base": "format",
     "seal": "format",
+    "Limits": "limits",
     "MeasureOptions": "measurements",
     "Measures": "measurements",
     "measure": "measurements",
@@ -114,6 +116,7 @@ __all__ = [
     "Data",
     "Estimate",
     "HeadOnBase",
+    "Limits",
     "Margins",
     "MeasureOptions",
     "Measures",

@@ -10,6 +10,7 @@ from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
 from netpact.datasets import Data
 from netpact.errors import PactError
 from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
+from netpact.limits import Limits
 from netpact.models import OwnModule
 from netpact.network import count_errors
 from netpact.network.hidden_state import open_own_module
@@ -33,7 +34,7 @@ def certify(
     base: Base | str | Path | None = None,
     base_data: object = None,
     repeats: bool = False,
-    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Pact:
     """The same pact with a certificate: a bound on the risk of what is in the file, with probability 1 - delta.
@@ -106,7 +107,7 @@ def certify(
 
 
 def _state_hold_out(
-    pact: Pact, data: Data, base: Base, ground: Ground, *, delta: float, max_parameters: int
+    pact: Pact, data: Data, base: Base, ground: Ground, *, delta: float, max_parameters: Limits | int
 ) -> Helper | None:
     """What is said about a helper network, with the bound that it has without any message; None for other bases."""
     if ground.split is None:
@@ -133,7 +134,7 @@ def _state_hold_out(
 
 
 def open_module(
-    pact: Pact, data: Data, model: OwnModel | None, base: Base | None = None, *, max_parameters: int
+    pact: Pact, data: Data, model: OwnModel | None, base: Base | None = None, *, max_parameters: Limits | int
 ) -> nn.Module:
     """Decode the network for these data: the shapes must fit, and a user's module must not hide state."""
     architecture = pact.architecture

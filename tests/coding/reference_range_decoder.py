@@ -57,3 +57,6 @@ class ReferenceDecoder:
             model.update(ones=sum(block), total=len(block))
             decoded += block
         return np.array(decoded, dtype=np.bool_)
+
+    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
+        pass

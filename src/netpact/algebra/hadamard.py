@@ -22,6 +22,10 @@ from netpact.stream import Stream
 
 _FACTOR = 1 << 6  # H of this order is applied as one product of matrices; larger ones are Kronecker products of it
 
+# Steps of about a nanosecond and bytes in use at once: to choose rows and signs, and for each entry of the vectors.
+_KEY_STEPS, _PASS_STEPS = 200, 20
+_KEY_BYTES, _ENTRY_BYTES = 32, 32
+
 
 @dataclass(frozen=True, kw_only=True)
 class HadamardProjector:
@@ -49,6 +53,12 @@ class HadamardProjector:
         spread = np.zeros((len(coefficients), self.order))
         spread[:, self.rows()] = coefficients
         return np.asarray(transform_hadamard(spread)[:, : self.size] * self._flips())
+
+    def effort(self, rows: int) -> tuple[int, int]:
+        """n log n: a pass over the entries for each factor of the Hadamard matrix."""
+        passes = 1 + self.order.bit_length() // (_FACTOR.bit_length() - 1)
+        work = self.order * (_KEY_STEPS + _PASS_STEPS * passes * rows)
+        return work, self.order * (_KEY_BYTES + _ENTRY_BYTES * rows)
 
     def rows(self) -> Integers:
         """The `count` rows with the least keys, in ascending order; of equal keys the lower row comes first."""

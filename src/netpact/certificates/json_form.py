@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     StatementT = TypeVar("StatementT", bound=Statement)
 
 _WHERE = "certificate"
+_SHOWN = 40  # of a file's own words, in an error: keys, and characters of each
 # The words are for people who read the file itself: they are never taken over from it but made anew, so that a better
 # wording does not make old files unreadable.
 _WORDS = ("theorem", "sentence", "assumptions", "declarations")
@@ -98,10 +99,14 @@ def check_keys(content: Mapping[str, object], expected: set[str], *, where: str)
     unknown = sorted(str(key) for key in content if key not in expected)
     missing = sorted(key for key in expected if key not in content)
     if unknown or missing:
-        problems = [
-            f"{word} {', '.join(keys)}" for word, keys in (("unknown:", unknown), ("missing:", missing)) if keys
-        ]
+        problems = [f"{word} {_shown(keys)}" for word, keys in (("unknown:", unknown), ("missing:", missing)) if keys]
         raise PactError(f"the keys are not those of a certificate; {'; '.join(problems)}", where=where)
+
+
+def _shown(keys: list[str]) -> str:
+    """The first few, each cut: they may come from a hostile file."""
+    rest = f", and {len(keys) - _SHOWN:,} more" if len(keys) > _SHOWN else ""
+    return ", ".join(key[:_SHOWN] for key in keys[:_SHOWN]) + rest
 
 
 def _agree(found: object, expected: object) -> bool:
@@ -122,7 +127,7 @@ def _parse(text: str) -> object:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     content = dict(pairs)
     if len(content) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = sorted({key for key in keys if keys.count(key) > 1})
-        raise PactError(f"a key stands twice: {', '.join(twice)}", where=_WHERE)
+        seen: set[str] = set()
+        first = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise PactError(f"a key stands twice: {first[:_SHOWN]}", where=_WHERE)
     return content

@@ -1,5 +1,6 @@
 """One entropy-coded stream of binary decisions: written, read and measured through one description."""
 
+from netpact.coding.budget import Budget
 from netpact.coding.coder import HALF, Bits, Coder, Context, Contexts
 from netpact.coding.decoder import Decoder
 from netpact.coding.encoder import Encoder
@@ -10,6 +11,7 @@ from netpact.coding.numbers import ShortFloat, code_choice, code_flag, code_shor
 __all__ = [
     "HALF",
     "Bits",
+    "Budget",
     "Coder",
     "Context",
     "Contexts",

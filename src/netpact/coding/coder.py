@@ -80,3 +80,6 @@ class Contexts(defaultdict[Hashable, Context]):
 class Coder(Protocol):
     def bits(self, values: Bits | None, count: int, model: Model) -> Bits:
         """Code `count` decisions under one model. `values` is None exactly when the coder is reading."""
+
+    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
+        """What is about to be done, in steps and bytes: a decoder of untrusted bytes refuses what is too much."""

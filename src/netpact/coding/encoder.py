@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import constriction
 import numpy as np
 
@@ -11,6 +13,7 @@ _bernoulli = constriction.stream.model.Bernoulli
 _STATE_BYTES = 8  # the coder's state is 64 bits wide
 
 
+@lru_cache(maxsize=1 << 14)
 def bernoulli(probability: int) -> object:
     """The range coder's model for an integer probability; `perfect` keeps a multiple of 2^-24 exactly as it is."""
     return _bernoulli(probability / (1 << PRECISION), perfect=True)
@@ -27,10 +30,15 @@ class Encoder:
         while start < count:
             size = min(model.block(), count - start)
             part = values[start : start + size]
-            self._coder.encode(part.astype(np.int32), bernoulli(model.probability()))
+            # One decision as a plain number: an array takes several times as long.
+            told = int(part[0]) if size == 1 else part.astype(np.int32)
+            self._coder.encode(told, bernoulli(model.probability()))
             model.update(ones=int(np.count_nonzero(part)), total=size)
             start += size
         return values
+
+    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
+        pass  # what is written was made here
 
     def to_bytes(self) -> bytes:
         """The shortest byte string that a decoder, reading zeros behind it, takes for these decisions.

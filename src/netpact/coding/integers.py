@@ -19,6 +19,13 @@ _CLASSES = 32  # magnitudes below 2^32
 _SHORTEST_GAP_PLANE = 4096
 _RARE = 64  # one mark in this many places, and gaps are shorter than a plane
 _PREFIX_DEPTH = 3  # mantissa bits that are coded in the context of all bits above them
+# Bytes in use at once for each number, when it is read or written; tests/coding/test_coding_memory.py measures them.
+_OCTET = 8
+_SYMBOL_BYTES = 9
+_PLACE_BYTES = 24
+_MAGNITUDE_BYTES = 56
+_LONG_BYTES = 40
+_INDEX_BYTES = 28
 
 
 def code_integers(coder: Coder, values: Integers | None, count: int, contexts: Contexts) -> Integers:
@@ -44,12 +51,14 @@ def code_positions(coder: Coder, values: Integers | None, count: int, contexts: 
     The range coder wastes about 10^-4 bits on every decision, whatever its probability: too much for a plane of a
     million places with a hundred marks. Short planes have no such choice and pay nothing for it.
     """
+    coder.charge(memory=_SYMBOL_BYTES * count)
     gaps = False
     if count >= _SHORTEST_GAP_PLANE:
         gaps = code_flag(coder, None if values is None else len(values) * _RARE < count)
     if not gaps:
-        mask = None if values is None else _marked(values, count)
-        return np.flatnonzero(coder.bits(mask, count, contexts["nonzero"]))
+        mask = coder.bits(None if values is None else _marked(values, count), count, contexts["nonzero"])
+        coder.charge(memory=count + _PLACE_BYTES * int(np.count_nonzero(mask)))
+        return np.flatnonzero(mask)
     marks = code_uint(coder, None if values is None else len(values))
     if marks > count:
         raise PactError(f"the message marks {marks:,} of {count:,} places")
@@ -62,6 +71,7 @@ def code_positions(coder: Coder, values: Integers | None, count: int, contexts: 
 
 def _code_magnitudes(coder: Coder, values: Integers | None, count: int, contexts: Contexts, name: str) -> Integers:
     """Whole numbers from 1 up: the bit length in unary, then the bits below the leading one."""
+    coder.charge(memory=_MAGNITUDE_BYTES * count)
     # What is told is taken apart class by class: each value leaves `values` when its length is known.
     decoded = np.zeros(count, dtype=np.int64)
     active = np.arange(count)
@@ -70,18 +80,24 @@ def _code_magnitudes(coder: Coder, values: Integers | None, count: int, contexts
             return decoded
         longer = np.zeros(len(active), dtype=np.bool_)
         if bits < _CLASSES:
-            known = None if values is None else values >= 1 << bits
-            longer = coder.bits(known, len(active), contexts[name, "longer", bits])
+            long = None if values is None else values >= 1 << bits
+            longer = coder.bits(long, len(active), contexts[name, "longer", bits])
         here = active[~longer]
+        if bits > _OCTET:
+            coder.charge(memory=_MAGNITUDE_BYTES * count + _LONG_BYTES * len(here))
+        known = None if values is None else values[~longer]
+        if known is not None:
+            known -= 1 << (bits - 1)
         mantissa = code_indices(
             coder,
-            None if values is None else values[~longer] - (1 << (bits - 1)),
+            known,
             len(here),
             bits=bits - 1,
             contexts=contexts,
             name=(name, "mantissa", bits),
         )
-        decoded[here] = mantissa + (1 << (bits - 1))
+        mantissa += 1 << (bits - 1)
+        decoded[here] = mantissa
         active = active[longer]
         values = None if values is None else values[longer]
     return decoded
@@ -98,22 +114,28 @@ def code_indices(
     prefix_depth: int = _PREFIX_DEPTH,
 ) -> Integers:
     """Numbers from 0 to 2^bits - 1, highest bit first; the top bits in the context of the bits above them."""
-    decoded = np.zeros(count, dtype=np.int64)
+    coder.charge(memory=_INDEX_BYTES * count)
+    decoded = np.zeros(count, dtype=np.uint8 if bits <= _OCTET else np.int64)
     for depth in range(bits):
         place = bits - 1 - depth
         bit = np.zeros(count, dtype=np.bool_)
-        if depth < prefix_depth:
-            # A stable sort brings equal prefixes together without a pass over the array for each of them.
-            order = np.argsort(decoded, kind="stable")
-            starts = np.searchsorted(decoded[order], np.arange((1 << depth) + 1))
-            groups = [order[starts[prefix] : starts[prefix + 1]] for prefix in range(1 << depth)]
-        else:
-            groups = [np.arange(count)]
-        for prefix, group in enumerate(groups):
-            known = None if values is None else (values[group] >> place & 1).astype(np.bool_)
-            bit[group] = coder.bits(known, len(group), contexts[name, depth, prefix])
-        decoded = 2 * decoded + bit
-    return decoded
+        for prefix, group in enumerate(_group(decoded, depth) if 0 < depth < prefix_depth else [None]):
+            mine = None if values is None else values if group is None else values[group]
+            known = None if mine is None else mine & (1 << place) != 0
+            size = count if group is None else len(group)
+            bit[slice(None) if group is None else group] = coder.bits(known, size, contexts[name, depth, prefix])
+        decoded <<= 1
+        decoded |= bit
+    return decoded.astype(np.int64, copy=False)
+
+
+def _group(prefixes: NDArray[np.uint8] | Integers, depth: int) -> list[Integers]:
+    """The places of each prefix of so many bits, at most an octet."""
+    # A stable sort brings equal prefixes together without a pass over the array for each of them; of octets it is fast.
+    short = prefixes.astype(np.uint8, copy=False)
+    order = np.argsort(short, kind="stable")
+    starts = np.searchsorted(short[order], np.arange(1 << depth, dtype=np.uint8))
+    return np.split(order, starts[1:])
 
 
 def _marked(places: Integers, count: int) -> Bits:

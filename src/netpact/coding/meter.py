@@ -28,3 +28,6 @@ class Meter:
             model.update(ones=ones, total=size)
             start += size
         return values
+
+    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
+        pass  # what is written was made here

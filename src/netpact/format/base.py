@@ -19,6 +19,7 @@ from netpact.display import Displayed
 from netpact.errors import PactError
 from netpact.format.compressed import Compressed
 from netpact.forms import Relative, Weights
+from netpact.limits import Limits
 from netpact.models import MAX_PARAMETERS
 from netpact.training import Recipe
 
@@ -86,7 +87,7 @@ def base_of(
     return Base(name, tensors, data_fingerprint, recipe, retrained)
 
 
-def open_base(path: str | Path, *, max_parameters: int = MAX_PARAMETERS) -> Base:
+def open_base(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS) -> Base:
     """A .safetensors file of save_weights or save_helper, or a .pact file, which is decoded and tells its data."""
     place = Path(path)
     if place.suffix == ".safetensors":
@@ -100,7 +101,7 @@ def open_base(path: str | Path, *, max_parameters: int = MAX_PARAMETERS) -> Base
     return base_of(pact.to_module(max_parameters=max_parameters), name=place.stem, data_fingerprint=told)
 
 
-def _open_weights(path: Path, *, max_parameters: int) -> Base:
+def _open_weights(path: Path, *, max_parameters: Limits | int) -> Base:
     from netpact.models import load_model
     from netpact.models.tensors import read_tensors
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, code_choice, code_flag, code_uint
+from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, Meter, code_choice, code_flag, code_uint
 from netpact.datasets import Split
 from netpact.errors import PactError
 from netpact.format.base import is_relative
@@ -14,7 +15,8 @@ from netpact.format.compressed import ARITHMETICS, Compressed
 from netpact.format.layout import Slot, find_slots, plan_slots
 from netpact.format.placing import MESSAGE, placed
 from netpact.forms import FORMS, CodedTensor, Form
-from netpact.models import MAX_PARAMETERS, OWN_MODULE_ID, Architecture, OwnModule
+from netpact.limits import MAX_PARAMETERS, Limits
+from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
 
 if TYPE_CHECKING:
     from torch import nn
@@ -32,6 +34,11 @@ _COMMON_PROBLEMS: tuple[tuple[tuple[int, ...], int], ...] = (
 )
 _MOST_SIZES = 64
 _PERCENT_BITS = 7
+# Of every tensor beside its entries; of every symbol that was read; of every weight in the module, where a change of
+# the precision has both at once.
+_TENSOR_STEPS = 100_000
+_SYMBOL_BYTES = 8
+_MODULE_BYTES = {"float32": 4, "float64": 12}
 
 SlotsOf = Callable[[Architecture | OwnModule], tuple[Slot, ...]]
 Note = Callable[[str], None]
@@ -44,14 +51,19 @@ def encode_message(compressed: Compressed) -> bytes:
 
 
 def decode_message(
-    message: bytes, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS
+    message: bytes, module: nn.Module | None = None, *, max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS
 ) -> Compressed:
-    """Read an untrusted message. Only what `encode_message` writes is accepted, so trailing bytes are refused."""
+    """Read an untrusted message. Only what `encode_message` writes is accepted, so trailing bytes are refused.
+
+    max_parameters  of the network; or Limits, which also hold what the decoding and the weights may cost. What a tensor
+                    asks for is added up and refused before it is decoded
+    """
+    limits = Limits.of(max_parameters)
 
     def slots(architecture: Architecture | OwnModule) -> tuple[Slot, ...]:
-        return find_slots(architecture, module, max_parameters=max_parameters)
+        return find_slots(architecture, module, max_parameters=limits.max_parameters)
 
-    compressed = _code(Decoder(message), None, slots, _silent)
+    compressed = _code(Decoder(message, Budget(limits, message_bytes=len(message))), None, slots, _silent)
     if encode_message(compressed) != message:
         raise PactError(
             "these bytes are not the message of the network they decode to",
@@ -111,11 +123,19 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
         architecture, arithmetic = _code_header(coder, known, note)
     tensors: dict[str, CodedTensor] = {}
     forms = _FormBook()
-    for slot in slots_of(architecture):
+    slots = slots_of(architecture)
+    module_bytes = _MODULE_BYTES[arithmetic] * sum(math.prod(slot.shape) for slot in slots)
+    largest = 0
+    for slot in slots:
         tensor = None if known is None else known.tensors[slot.name]
         with placed(f"{MESSAGE}, tensor {slot.name}"):
             form, contexts = forms.code(coder, None if tensor is None else tensor.form)
             note(f"{slot.name}: form")
+            effort = form.effort(slot.grid)
+            largest = max(largest, effort.memory)
+            coder.charge(work=_TENSOR_STEPS + effort.work, kept=_SYMBOL_BYTES * form.symbol_count(slot.grid))
+            # The module is made when the message has been read: one tensor after the other, beside all symbols.
+            coder.charge(memory=module_bytes + largest)
             symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, slot.grid, contexts)
             note(f"{slot.name}: {len(symbols):,} symbols")
         tensors[slot.name] = CodedTensor(form, symbols, slot.shape)

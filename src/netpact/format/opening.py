@@ -9,6 +9,7 @@ from netpact.format.base import Base, open_base
 from netpact.format.compressed import Compressed
 from netpact.format.message import DEFAULT_MAX_PARAMETERS
 from netpact.format.pact import Pact, seal
+from netpact.limits import Limits
 
 
 def as_pact(source: Pact | Compressed | str | Path | object) -> Pact:
@@ -26,7 +27,9 @@ def as_pact(source: Pact | Compressed | str | Path | object) -> Pact:
     )
 
 
-def as_base(source: Base | str | Path | object, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> Base | None:
+def as_base(
+    source: Base | str | Path | object, *, max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS
+) -> Base | None:
     """A base network from a Base or the path of its file; None stays None."""
     if source is None or isinstance(source, Base):
         return source

@@ -16,6 +16,7 @@ from netpact.errors import PactError
 from netpact.files import read_bytes, write_atomically
 from netpact.format.compressed import Compressed
 from netpact.format.message import DEFAULT_MAX_PARAMETERS, decode_message, encode_message, peek_architecture
+from netpact.limits import Limits
 
 if TYPE_CHECKING:
     from torch import nn
@@ -89,7 +90,9 @@ class Pact(Displayed):
     def with_original(self, original: OriginalCertificate | BoxCertificate | None) -> Pact:
         return replace(self, original=original)
 
-    def decode(self, module: nn.Module | None = None, *, max_parameters: int = DEFAULT_MAX_PARAMETERS) -> Compressed:
+    def decode(
+        self, module: nn.Module | None = None, *, max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS
+    ) -> Compressed:
         return decode_message(self.message, module, max_parameters=max_parameters)
 
     def to_module(
@@ -97,7 +100,7 @@ class Pact(Displayed):
         module: nn.Module | None = None,
         *,
         base: Base | None = None,
-        max_parameters: int = DEFAULT_MAX_PARAMETERS,
+        max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     ) -> nn.Module:
         """A plain nn.Module in eval mode. `module` is needed (and copied) only for a user's own architecture.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,13 @@ from netpact.errors import PactError
 
 Symbols = NDArray[np.int64]
 Weights = NDArray[np.float64]
+
+
+class Effort(NamedTuple):
+    """What making a tensor's weights from its symbols takes: steps of about a nanosecond, and bytes in use at once."""
+
+    work: int
+    memory: int
 
 
 class Form(Protocol):
@@ -28,6 +35,9 @@ class Form(Protocol):
 
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         """How many symbols a tensor of this shape takes."""
+
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        """What `weights` will take: from the form and the shape alone, so that it can be refused before any work."""
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         """The symbols in the message (None when reading).
@@ -61,6 +71,16 @@ class CodedTensor:
 
     def weights(self) -> Weights:
         return self.form.weights(self.symbols, self.shape)
+
+
+_ENTRY_STEPS = 20
+_ENTRY_BYTES = 10  # the weight in float64, and whether it is finite
+
+
+def plain_effort(grid: tuple[int, ...], *, bytes_each: int = _ENTRY_BYTES) -> Effort:
+    """Of a form that takes a few steps for each weight."""
+    entries = entry_count(grid)
+    return Effort(_ENTRY_STEPS * entries, bytes_each * entries)
 
 
 def entry_count(shape: tuple[int, ...]) -> int:

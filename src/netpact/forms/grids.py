@@ -21,13 +21,14 @@ from netpact.coding import (
     code_short_float,
 )
 from netpact.errors import PactError
-from netpact.forms.form import Form, Symbols, Weights, entry_count
+from netpact.forms.form import Effort, Form, Symbols, Weights, entry_count, plain_effort
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 MAX_CODEBOOK_BITS = 8
-
+_FLOAT_BYTES = 14  # in use at once for each weight: in both precisions, and whether it is finite
+_EXACT_BYTES = 48  # in use at once for each weight: an octet for each of its 32 bits, and copies of the whole
 
 KindT = TypeVar("KindT")
 
@@ -45,14 +46,18 @@ class Stepped(ABC):
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
 
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        return plain_effort(grid)
+
     @abstractmethod
     def code_symbols(
         self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts
     ) -> Symbols: ...
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
-        # Of an array without axes the product is a plain number: it is made an array again.
-        return np.asarray(symbols.reshape(shape).astype(np.float64) * self.step.value)
+        weights = symbols.reshape(shape).astype(np.float64)
+        weights *= self.step.value  # in place: of a hundred million weights a copy is 800 MB
+        return weights
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,9 @@ class Codebook:
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
 
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        return plain_effort(grid)
+
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         if symbols is not None and len(symbols) and not 0 <= int(symbols.min()) <= int(symbols.max()) < 1 << self.bits:
             raise PactError(f"the symbols of this codebook are 0 to {(1 << self.bits) - 1}")
@@ -148,6 +156,9 @@ class Zero:
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return 0
 
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        return plain_effort(grid)
+
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         return np.zeros(0, dtype=np.int64)
 
@@ -169,10 +180,14 @@ class Exact:
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
 
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        return plain_effort(grid, bytes_each=_FLOAT_BYTES)
+
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         if symbols is not None and len(symbols) and not 0 <= int(symbols.min()) <= int(symbols.max()) < 1 << 32:
             raise PactError("the symbols of an exact tensor are the bits of float32 numbers: 0 to 2^32 - 1")
-        known = None if symbols is None else np.unpackbits(symbols.astype(">u4").view(np.uint8)).astype(np.bool_)
+        coder.charge(memory=_EXACT_BYTES * entry_count(grid))
+        known = None if symbols is None else np.unpackbits(symbols.astype(">u4").view(np.uint8)).view(np.bool_)
         bits = coder.bits(known, 32 * entry_count(grid), HALF)
         return np.packbits(bits).view(">u4").astype(np.int64)
 

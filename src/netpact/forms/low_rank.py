@@ -20,12 +20,17 @@ from netpact.coding import (
 )
 from netpact.coding.coder import Context
 from netpact.errors import PactError
-from netpact.forms.form import Form, Symbols, Weights, entry_count
+from netpact.forms.form import Effort, Form, Symbols, Weights, entry_count, plain_effort
 from netpact.forms.grids import expect
 
 LOW_RANK_BITS = range(2, 17)
 _BITS_CODE = 4  # decisions that tell the bits
 EXACT_BITS = 53  # whole numbers below 2^53 are float64 numbers, and so are all sums on the way to them
+_PRODUCTS_PER_STEP = 8
+_SYMBOL_STEPS = 20
+# In use at once beside the symbols themselves: the factors in float64; in the message their places, and all of a part.
+_SYMBOL_BYTES = 24
+_CODED_BYTES = 80
 
 NumberT = TypeVar("NumberT", np.int64, np.float64)
 
@@ -92,11 +97,19 @@ class LowRank:
             raise PactError(f"a matrix of {rows} x {columns} has no rank of {self.rank}", where="rank")
         return self.rank * (rows + columns)
 
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        """That of the product of two matrices."""
+        work, memory = plain_effort(grid)
+        symbols = self.symbol_count(grid)
+        products = self.rank * entry_count(grid) // _PRODUCTS_PER_STEP
+        return Effort(work + _SYMBOL_STEPS * symbols + products, memory + _SYMBOL_BYTES * symbols)
+
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         """Shift by shift, from 0 up: the columns of P that have it, then the rows of Q, in contexts of their own.
 
         Components of one shift have numbers of about one length.
         """
+        coder.charge(memory=_CODED_BYTES * self.symbol_count(grid))
         decoded = np.zeros(self.symbol_count(grid), dtype=np.int64)
         if symbols is not None:
             self._refuse_large(symbols)
@@ -120,7 +133,8 @@ class LowRank:
         shifts = np.repeat(np.arange(len(self.octaves)), self.octaves)
         # All sums are whole numbers below 2^53, so every order of adding them up gives the same.
         sums = np.ldexp(left, shifts) @ right
-        return np.asarray((sums * self.step.value).reshape(shape))
+        sums *= self.step.value
+        return np.asarray(sums.reshape(shape))
 
     def _factors(self, symbols: NDArray[NumberT], shape: tuple[int, ...]) -> tuple[NDArray[NumberT], NDArray[NumberT]]:
         rows, columns = matrix_sides(shape)

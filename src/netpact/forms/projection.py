@@ -11,7 +11,7 @@ from netpact.algebra.hadamard import HadamardProjector
 from netpact.algebra.projection import Projector, SignProjector
 from netpact.coding import Coder, Contexts, ShortFloat, code_flag, code_integers, code_short_float, code_uint
 from netpact.errors import PactError, one_of
-from netpact.forms.form import Form, Symbols, Weights, entry_count
+from netpact.forms.form import Effort, Form, Symbols, Weights, entry_count
 from netpact.forms.grids import expect
 from netpact.stream import MAX_SEED
 
@@ -20,6 +20,7 @@ VARIANTS: dict[str, type[HadamardProjector] | type[SignProjector]] = {
     "hadamard": HadamardProjector,
     "signs": SignProjector,
 }
+_COPIES = 2 * 8  # bytes
 MAX_SIGNS = 1 << 36  # of one tensor, count * entries: a limit on the work that a message may ask for, about a minute
 
 
@@ -66,6 +67,14 @@ class Projection:
 
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return self.count * self._vectors(shape)[0] if entry_count(shape) else 0
+
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        """That of the projector, and two more copies of the weights."""
+        if not entry_count(grid):
+            return Effort(0, 0)
+        vectors, size = self._vectors(grid)
+        work, memory = self.projector(size).effort(vectors)
+        return Effort(work, memory + _COPIES * entry_count(grid))
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         return code_integers(coder, symbols, self.symbol_count(grid), contexts)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from netpact.coding import Coder, Contexts, ShortFloat, code_integers, code_short_float
-from netpact.forms.form import Form, Symbols, Weights, entry_count
+from netpact.forms.form import Effort, Form, Symbols, Weights, entry_count, plain_effort
 from netpact.forms.grids import expect
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_BYTES = 34  # in use at once for each weight: the difference, the base in both precisions, their sum
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,9 @@ class Relative:
 
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
+
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        return plain_effort(grid, bytes_each=_BYTES)
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         return code_integers(coder, symbols, entry_count(grid), contexts)

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from netpact.coding import Coder, Contexts
 from netpact.coding.coder import Context
 from netpact.errors import PactError
-from netpact.forms.form import Symbols, entry_count
+from netpact.forms.form import Effort, Symbols, entry_count, plain_effort
 from netpact.forms.grids import Stepped, refuse_no_sign
 
 MAX_PLACES = 4096  # of one image; decoding takes a step for each
+_Signs = NDArray[np.int8]
+_PLACE_STEPS = 100_000
+_ENTRY_BYTES = 24  # in use at once for each weight where every image is one place
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,11 @@ class TernaryMap(Stepped):
             raise PactError(
                 f"an image of {rows} x {columns} has more than {MAX_PLACES} places", hint="use the form ternary"
             )
+        coder.charge(memory=_ENTRY_BYTES * entry_count(grid))
         images = entry_count(grid) // max(1, rows * columns)
         known = None if symbols is None else symbols.reshape(images, rows, columns)
         # One row and one column of zeros stand before the first ones.
-        framed = np.zeros((images, rows + 1, columns + 1), dtype=np.int64)
+        framed = np.zeros((images, rows + 1, columns + 1), dtype=np.int8)
         for row in range(rows):
             for column in range(columns):
                 framed[:, row + 1, column + 1] = _code_place(
@@ -50,7 +54,13 @@ class TernaryMap(Stepped):
                     edge=row in (0, rows - 1) or column in (0, columns - 1),
                     contexts=contexts,
                 )
-        return framed[:, 1:, 1:].ravel()
+        return framed[:, 1:, 1:].astype(np.int64).ravel()
+
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        """A fixed amount of it for each place, however few images there are."""
+        work, memory = plain_effort(grid)
+        rows, columns = image_sides(grid)
+        return Effort(work + _PLACE_STEPS * rows * columns, memory)
 
 
 def image_sides(grid: tuple[int, ...]) -> tuple[int, int]:
@@ -59,19 +69,19 @@ def image_sides(grid: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _code_place(
-    coder: Coder, known: Symbols | None, *, left: Symbols, up: Symbols, edge: bool, contexts: Contexts
-) -> Symbols:
+    coder: Coder, known: Symbols | None, *, left: _Signs, up: _Signs, edge: bool, contexts: Contexts
+) -> _Signs:
     marked = np.zeros(len(left), dtype=np.bool_)
-    neighbours = (left != 0) * 1 + (up != 0)
+    neighbours = (left != 0).astype(np.int8) + (up != 0)
     for count in range(3):
         _code_group(coder, None if known is None else known != 0, neighbours == count, marked, contexts[count, edge])
     trend = np.sign(left + up)
     turned = np.zeros(len(left), dtype=np.bool_)
     # Without a trend a mark is taken for positive until it says otherwise.
-    expected = np.where(trend == 0, 1, trend)
+    expected = np.where(trend == 0, np.int8(1), trend)
     for name, group in (("against", trend != 0), ("negative", trend == 0)):
         _code_group(coder, None if known is None else known != expected, marked & group, turned, contexts[name])
-    return np.where(marked, np.where(turned, -expected, expected), 0)
+    return np.where(marked, np.where(turned, -expected, expected), np.int8(0))
 
 
 def _code_group(

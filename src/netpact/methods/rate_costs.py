@@ -77,6 +77,9 @@ class _Witness:
         self.seen += [(model, bool(value)) for value in values]
         return values
 
+    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
+        pass
+
 
 def _decisions(form: Form, symbol: int) -> list[tuple[Hashable, bool]]:
     """Asked of the form itself, so that a change of the code is a change of its costs."""

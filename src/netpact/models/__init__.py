@@ -1,5 +1,6 @@
 """Architectures by append-only id, building and initialising them, weight files."""
 
+from netpact.limits import MAX_PARAMETERS
 from netpact.models.architecture import (
     Architecture,
     OwnModule,
@@ -9,7 +10,7 @@ from netpact.models.architecture import (
     parse_architecture,
     parse_model,
 )
-from netpact.models.building import MAX_PARAMETERS, build, initialise, is_as_built
+from netpact.models.building import build, initialise, is_as_built
 from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
 from netpact.models.own import as_model, import_model, model_maker
 from netpact.models.weights import check_weights_path, load_model, load_weights, save_weights

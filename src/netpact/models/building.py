@@ -10,25 +10,25 @@ from torch import nn
 
 from netpact.errors import PactError
 from netpact.layers import ChannelAffine, DenseStep, OrientedEdges, Residual, ZeroPaddedShortcut
+from netpact.limits import MAX_PARAMETERS, Limits
 from netpact.models import plan as records
 from netpact.models.architecture import Architecture, parameter_count
 from netpact.seed import Seed
 
-MAX_PARAMETERS = 100_000_000
 _BUILD_SEED = Seed(0, ("build",))
 
 
 def build(
-    architecture: Architecture, *, seed: Seed = _BUILD_SEED, max_parameters: int = MAX_PARAMETERS
+    architecture: Architecture, *, seed: Seed = _BUILD_SEED, max_parameters: Limits | int = MAX_PARAMETERS
 ) -> nn.Sequential:
     """A fresh float32 module in evaluation mode with initial weights drawn from the seed.
 
     The architecture stays on the module as netpact_architecture, so that it can be written into a file.
     """
-    count = parameter_count(architecture)
-    if count > max_parameters:
+    count, most = parameter_count(architecture), Limits.of(max_parameters).max_parameters
+    if count > most:
         raise PactError(
-            f"the network would have {count:,} parameters, allowed are {max_parameters:,}",
+            f"the network would have {count:,} parameters, allowed are {most:,}",
             where=f"architecture {architecture}",
             hint="raise max_parameters if you trust where this architecture comes from",
         )

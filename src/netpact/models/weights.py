@@ -12,8 +12,9 @@ from torch import nn
 
 from netpact.errors import PactError, one_of
 from netpact.files import read_bytes, write_atomically
+from netpact.limits import MAX_PARAMETERS, Limits
 from netpact.models.architecture import Architecture, parameter_shapes, parse_architecture
-from netpact.models.building import MAX_PARAMETERS, build
+from netpact.models.building import build
 from netpact.models.tensors import pack_tensors, read_tensors, state_of
 
 
@@ -46,7 +47,7 @@ def load_weights(module: nn.Module, path: str | Path) -> None:
     fill_module(module, read(path), where=str(path))
 
 
-def load_model(path: str | Path, *, max_parameters: int = MAX_PARAMETERS) -> nn.Module:
+def load_model(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS) -> nn.Module:
     """Rebuild one of our architectures from a file of save_weights alone."""
     found = read_tensors(path)
     if found.note is None or "architecture" not in found.note:

@@ -12,6 +12,7 @@ from netpact.certification import open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.limits import Limits
 from netpact.originals.box import Box, decode_box, escapes
 from netpact.originals.box_counting import refuse_other_code, walk_box
 from netpact.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
@@ -36,7 +37,7 @@ def verify_box(
     model: OwnModel | None = None,
     base: Base | None = None,
     base_data: Samples | None = None,
-    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Verdict:
     """Is the original in the box, is the count true, does the bound follow from it with the bits of both messages?"""

@@ -9,6 +9,7 @@ from netpact.certificates import BoxCertificate, code_bits, risk_bound
 from netpact.certification import certify, open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.limits import Limits
 from netpact.network import trace
 from netpact.originals.box import encode_box, make_box
 from netpact.originals.box_counting import count_reachable_errors, refuse_other_code
@@ -33,7 +34,7 @@ def certify_box(
     base: Base | None = None,
     base_data: Samples | None = None,
     repeats: bool = False,
-    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> BoxCertificate:
     """A bound on the risk of the original network f, with probability 1 - delta over the training samples alone.

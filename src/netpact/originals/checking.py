@@ -12,6 +12,7 @@ from netpact.certification import open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.limits import Limits
 from netpact.network import ToleranceRun
 from netpact.originals.disagreement import (
     ORIGINAL_ARITHMETIC,
@@ -45,7 +46,7 @@ def verify_original(
     *,
     model: OwnModel | None = None,
     base: Base | None = None,
-    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Verdict:
     """Recount both parts, recompute both bounds with the second implementation, compare their sum."""

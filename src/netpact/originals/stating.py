@@ -9,6 +9,7 @@ from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
 from netpact.certification import certify, open_module
 from netpact.datasets import Data, as_data
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.limits import Limits
 from netpact.network import ToleranceRun
 from netpact.originals.disagreement import (
     ORIGINAL_ARITHMETIC,
@@ -38,7 +39,7 @@ def certify_original(
     model: OwnModel | None = None,
     base: Base | None = None,
     repeats: bool = False,
-    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> OriginalCertificate:
     """A bound on the risk of the original network, with probability 1 - delta over training and unlabelled samples.

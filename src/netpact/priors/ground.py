@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from netpact.datasets import Data, Samples, Split, find_copies, leave_out, set_aside
 from netpact.errors import PactError
 from netpact.format import Base, Pact
+from netpact.limits import Limits
 from netpact.models import OwnModule
 from netpact.overlap import find_overlap, summarise_inputs
 
@@ -37,7 +38,7 @@ def find_ground(
     base_data: Samples | None,
     *,
     repeats: bool = False,
-    max_parameters: int,
+    max_parameters: Limits | int,
 ) -> Ground:
     """The kind of prior. A base that has seen certified samples, as far as can be told, is a PactError.
 

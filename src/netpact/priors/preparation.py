@@ -17,6 +17,7 @@ from netpact.errors import PactError
 from netpact.files import write_atomically
 from netpact.format import Base, Pact, base_of
 from netpact.format.base import HELPER_NOTE
+from netpact.limits import Limits
 from netpact.models import MAX_PARAMETERS, build, check_weights_path, parse_model
 from netpact.models.tensors import pack_tensors, state_of
 from netpact.models.weights import fill_module
@@ -31,7 +32,7 @@ def train_helper(
     name: str = "helper",
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
-    max_parameters: int = MAX_PARAMETERS,
+    max_parameters: Limits | int = MAX_PARAMETERS,
 ) -> Base:
     """Train the recipe's network on its part of the training samples; no other sample is looked at."""
     source = as_data(data)
@@ -52,7 +53,7 @@ def retrain_helper(
     data: Data | object,
     *,
     progress: Progress | None = None,
-    max_parameters: int = MAX_PARAMETERS,
+    max_parameters: Limits | int = MAX_PARAMETERS,
 ) -> Base:
     """Train the helper of a certified file again, from the recipe in its certificate: verify then needs no base file.
 
@@ -71,7 +72,9 @@ def retrain_helper(
     return Base(made.name, made.tensors, made.data_fingerprint, recipe, retrained=True)
 
 
-def helper_module(helper: Base, recipe: Recipe, data: Data, *, max_parameters: int = MAX_PARAMETERS) -> nn.Module:
+def helper_module(
+    helper: Base, recipe: Recipe, data: Data, *, max_parameters: Limits | int = MAX_PARAMETERS
+) -> nn.Module:
     """The helper as a network of its own, as its recipe names it."""
     architecture = parse_model(recipe.model, input_shape=data.input_shape, classes=data.classes)
     module = build(architecture, max_parameters=max_parameters)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from netpact.datasets import Data, Samples, as_data
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact, as_base, as_pact
+from netpact.limits import Limits
 from netpact.models import as_model
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def open_subject(
     model: object = None,
     base: Base | str | Path | None = None,
     base_data: object = None,
-    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
 ) -> Subject:
     """Records stay what they are; names and paths are opened. Anything else is refused with what is needed."""
     return Subject(

@@ -12,6 +12,7 @@ from netpact.certification import open_module
 from netpact.datasets import Data
 from netpact.errors import PactError
 from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
+from netpact.limits import Limits
 from netpact.priors import Ground, find_ground, open_subject
 from netpact.progress import Progress
 from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_prior
@@ -31,7 +32,7 @@ def verify(
     model: OwnModel | str | None = None,
     base: Base | str | Path | None = None,
     base_data: object = None,
-    max_parameters: int = DEFAULT_MAX_PARAMETERS,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Verdict:
     """Decode, recount, recompute, compare. A file that does not decode is a PactError, a false statement a refusal.
@@ -106,7 +107,9 @@ def _compare_copies(certificate: Certificate, ground: Ground) -> list[str]:
     ]
 
 
-def _refuse_missing_helper(pact: Pact, certificate: Certificate, base: Base | None, *, max_parameters: int) -> None:
+def _refuse_missing_helper(
+    pact: Pact, certificate: Certificate, base: Base | None, *, max_parameters: Limits | int
+) -> None:
     if base is not None or certificate.helper is None or pact.decode(max_parameters=max_parameters).split is None:
         return
     raise PactError(

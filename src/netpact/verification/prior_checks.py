@@ -6,6 +6,7 @@ from netpact.certificates import Certificate, Helper, check_bound, read_object
 from netpact.datasets import Data
 from netpact.errors import PactError
 from netpact.format import Base
+from netpact.limits import Limits
 from netpact.priors import Ground, helper_module
 from netpact.training import Recipe
 from netpact.verification.recount import count_anew
@@ -52,7 +53,7 @@ def _compare_helper(certificate: Certificate, stated: Helper, base: Base, ground
 
 
 def check_hold_out(
-    certificate: Certificate, base: Base | None, data: Data, ground: Ground, *, max_parameters: int
+    certificate: Certificate, base: Base | None, data: Data, ground: Ground, *, max_parameters: Limits | int
 ) -> list[str]:
     """Count and compute the hold-out bound again, where there is one; reasons to refuse."""
     stated = certificate.helper
