@@ -41,7 +41,9 @@ def test_estimates_stand_beside_the_certificate(
     made: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     page = tmp_path / "bounds.html"
-    arguments = command(made, "--samples", "20", "--pact", made[1], "--page", str(page))
+    arguments = command(
+        made, "--samples", "20", "--pact", made[1], "--page", str(page), "--figures", str(tmp_path / "drawn")
+    )
     records = run_json(capsys, arguments)
     assert all(record.keys() >= KEYS for record in records)
     kinds = {record["name"]: record["kind"] for record in records}
@@ -58,6 +60,7 @@ def test_estimates_stand_beside_the_certificate(
     assert 10 ** certificate["log10"] == pytest.approx(
         0.5 * (stated.code_bits * 0.6931471805599453 + 2.995732273553991)
     )
+    assert sorted(path.name for path in (tmp_path / "drawn").iterdir()) == ["bounds.csv", "bounds.pdf", "bounds.svg"]
     text = page.read_text()
     assert "<td>certificate</td>" in text
     assert "L_gamma" in text

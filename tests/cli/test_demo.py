@@ -17,7 +17,20 @@ from netpact.cli.app import run
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], float]:
     out = tmp_path_factory.mktemp("demo") / "out"
     started = time.monotonic()
-    command = ["demo", "--data", "digits", "--seed", "1", "--out", str(out), "--jobs", "2", "--json"]
+    command = [
+        "demo",
+        "--data",
+        "digits",
+        "--seed",
+        "1",
+        "--out",
+        str(out),
+        "--jobs",
+        "2",
+        "--figures",
+        str(out / "drawn"),
+        "--json",
+    ]
     done = run_fresh(*command)
     assert "With probability at least 95 %" in done.stderr
     return out, json.loads(done.stdout), time.monotonic() - started
@@ -39,6 +52,7 @@ def test_page_is_self_contained(demo: tuple[Path, dict[str, Any], float]) -> Non
     page = (out / "index.html").read_text()
     assert record["sentence"] in page
     assert "<svg" in page
+    assert (out / "drawn" / "error-against-size.svg").read_text() in page, "one drawing, on the page and by itself"
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     for row in record["rows"]:
         assert row["name"] in page

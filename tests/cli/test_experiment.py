@@ -23,7 +23,18 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_table_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    command = ["experiment", "arora-corrupted", "--preset", "digits", "--seeds", "1", "--out", str(out)]
+    command = [
+        "experiment",
+        "arora-corrupted",
+        "--preset",
+        "digits",
+        "--seeds",
+        "1",
+        "--out",
+        str(out),
+        "--figures",
+        str(out / "drawn"),
+    ]
     assert run(command) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -34,6 +45,7 @@ def test_table_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     captured = capsys.readouterr()
     record: Any = json.loads(captured.out)
     assert record["experiment"] == "arora-corrupted"
+    assert len(list((out / "drawn").glob("*.pdf"))) == 2
     assert [one["study"] for one in record["networks"]] == ["alexnet", "alexnet-shuffled"]
     assert record["networks"][0]["fingerprint"].startswith("sha256:")
     assert "already" in captured.err, "nothing is done twice"

@@ -58,7 +58,14 @@ def test_people_read_a_table(weights: str, capsys: pytest.CaptureFixture[str]) -
 def test_only_and_against_and_page(weights: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "new" / "page.html"
     only = ["--only", "frobenius,arora_layer_cushion", "--only", "distance_from_initial"]
-    assert run(measure(weights, "--against", "initial", "--page", str(page), *only, "--json")) == 0
+    assert (
+        run(
+            measure(
+                weights, "--against", "initial", "--page", str(page), "--figures", str(page.parent), *only, "--json"
+            )
+        )
+        == 0
+    )
     record = json.loads(capsys.readouterr().out)
     for layer in record["layers"]:
         assert layer.keys() >= {"frobenius", "arora_layer_cushion", "distance_from_initial"}
@@ -66,6 +73,8 @@ def test_only_and_against_and_page(weights: str, tmp_path: Path, capsys: pytest.
         assert layer["distance_from_initial"]["value"] > 0
     assert record["against"]["layers"][0]["frobenius"]["value"] != record["layers"][0]["frobenius"]["value"]
     assert "the network before training" in page.read_text()
+    drawn = {path.name for path in page.parent.iterdir()} - {page.name}
+    assert drawn == {f"arora_layer_cushion{ending}" for ending in (".svg", ".pdf", ".csv")}
 
 
 def test_initial_is_where_training_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,6 +100,7 @@ def test_a_second_file_is_measured(weights: str, capsys: pytest.CaptureFixture[s
         (["--only", "distance_from_initial"], "only"),
         (["--against", "missing.safetensors"], "missing.safetensors"),
         (["--page", "."], "."),
+        (["--figures", "/dev/null"], "/dev/null/figure.svg"),
     ],
 )
 def test_bad_options_are_told(weights: str, further: list[str], where: str, capsys: pytest.CaptureFixture[str]) -> None:

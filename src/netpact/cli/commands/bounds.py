@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.figures import Figures, figures_place, write_figures
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.cli.places import Overwrite, page_place
 from netpact.errors import PactError
@@ -45,6 +46,7 @@ def bounds(
     zeta: Annotated[float, typer.Option(help="Share of the samples that the measurements may leave out.")] = 0.0,
     pact: Annotated[Path | None, typer.Option(help="A certified file: its certificate beside the estimates.")] = None,
     page: Annotated[Path | None, typer.Option(help="Write a page with the bars as a figure.")] = None,
+    figures: Figures = None,
     overwrite: Overwrite = False,
     threads: Threads = 0,
     json: Json = False,
@@ -60,10 +62,12 @@ def bounds(
     from netpact.cli.models import examined_model
     from netpact.datasets import load_data
     from netpact.network import trace
+    from netpact.reports.bound_page import draw_bars
     from netpact.reports.bound_rows import bound_table, row_of_estimate
 
     set_threads(threads)
     page_place(page, overwrite=overwrite)
+    figures_place(figures)
     options = EstimateOptions(
         gamma=_read_gamma(gamma, gamma_quantile), convolutions=convolutions, cushions=cushions, zeta=zeta
     )
@@ -75,6 +79,7 @@ def bounds(
     with progress_bar("margins") as bar:
         found = estimate_bounds(network, source, options, only=only or [], measures=measures, progress=bar)
     rows = [row_of_estimate(row) for row in found.rows] + certified
+    write_figures([draw_bars(rows, samples=found.samples, width=900)], figures)
     if page is not None:
         _write_page(page, rows, found, source)
     people.print(bound_table(rows, title=f"{found.network} on {source.train.count:,} samples of {source.name}"))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.figures import Figures, figures_place, write_figures
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DataName, Json
 
@@ -19,6 +20,7 @@ def demo(
     ),
     delta: Annotated[float, typer.Option(help="The bounds hold with probability 1 - delta.")] = 0.05,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = min(2, os.cpu_count() or 1),
+    figures: Figures = None,
     json: Json = False,
 ) -> None:
     """The whole way at once: train, compress at several sizes, seal, certify, verify, and show it all on a page.
@@ -26,8 +28,9 @@ def demo(
     Example: netpact demo --data digits --out netpact-demo
     """
     from netpact.demonstration import demonstrate
-    from netpact.reports import table
+    from netpact.reports import draw_scatter, table
 
+    figures_place(figures)
     with keeping(results_in(out)), progress_bar(f"demo on {data}") as bar:
         result = demonstrate(
             data, seed=seed, out=out, delta=delta, jobs=jobs, progress=lambda task: bar(task.done, task.total)
@@ -37,5 +40,6 @@ def demo(
     people.print("Each bound holds separately with that probability. Check one yourself:")
     people.print(f"  netpact verify {out / 'linear-search.pact'} --data {data}", soft_wrap=True)
     people.print(f"The page: {result.page}", soft_wrap=True)
+    write_figures([draw_scatter(result.rows, width=900)], figures)
     if json:
         print_json(result.to_json())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.figures import Figures, figures_place, write_figures
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import Json, Threads, set_threads
 
@@ -36,6 +37,7 @@ def experiment(
     data_dir: Annotated[
         Path | None, typer.Option(help="Where cifar10.npz or mnist.npz lie, if not in the usual folders.")
     ] = None,
+    figures: Figures = None,
     threads: Threads = 0,
     json: Json = False,
 ) -> None:
@@ -48,8 +50,10 @@ def experiment(
     """
     from netpact.experiments import run_experiment
     from netpact.experiments.experiment import describe_accuracy
+    from netpact.experiments.pages import draw_experiment
 
     set_threads(threads)
+    figures_place(figures)
     with keeping(results_in(out)), progress_bar(name) as bar:
         result = run_experiment(
             name,
@@ -65,6 +69,7 @@ def experiment(
         people.print(f"  {describe_accuracy(study)}", soft_wrap=True, markup=False)
     people.print(_table(result))
     people.print(f"The page: {result.page}", soft_wrap=True)
+    write_figures(draw_experiment(result), figures)
     if json:
         print_json(result.to_json())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.figures import Figures, figures_place, write_figures
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.cli.places import Overwrite, page_place
 from netpact.errors import PactError
@@ -44,6 +45,7 @@ def measure(
         float, typer.Option(min=0.0, max=0.99, help="Leave out this share of the samples, the worst of each quantity.")
     ] = 0.0,
     page: Annotated[Path | None, typer.Option(help="Write the figures to this HTML page.", show_default=False)] = None,
+    figures: Figures = None,
     overwrite: Overwrite = False,
     seed: int = 0,
     threads: Threads = 0,
@@ -60,11 +62,12 @@ def measure(
     from netpact.datasets import load_data
     from netpact.files import write_atomically
     from netpact.measurements import FROM_INITIAL, MeasureOptions, leave_out_outliers
-    from netpact.reports.measure_page import render_measures
+    from netpact.reports.measure_page import draw_measures, render_measures
     from netpact.seed import Seed
 
     set_threads(threads)
     page_place(page, overwrite=overwrite)
+    figures_place(figures)
     names = tuple(name for entry in only or () for name in entry.split(",") if name)
     options = MeasureOptions(samples=samples, only=names, seed=Seed(seed))
     source = load_data(data)
@@ -78,6 +81,7 @@ def measure(
     if zeta:
         found, second = leave_out_outliers(found, zeta), None if second is None else leave_out_outliers(second, zeta)
         people.print(f"the worst {zeta:.2%} of the samples are left out of each quantity")
+    write_figures(draw_measures(found, against=second), figures)
     if page is not None:
         text = render_measures(
             found,
