@@ -47,7 +47,9 @@ PRECISE_NUMBERS = {
     ("network/pointwise.py", "1.128905"): "mathematics: the largest slope of GELU, rounded up",
     ("network/pointwise.py", "1.128994"): "mathematics: the largest slope of GELU by tanh, rounded up",
     ("network/pointwise.py", "1.09984"): "mathematics: the largest slope of SiLU, rounded up",
+    ("network/rounding.py", "1021"): "IEEE 754: two below the highest exponent of float64",
     ("network/rounding.py", "1022"): "IEEE 754: the least exponent of float64",
+    ("network/rounding.py", "1023"): "IEEE 754: the bias of float64's exponent",
 }
 TABLES = {
     ("format/message.py", "_COMMON_PROBLEMS"): "shapes and class counts of public problems; any other is spelled out",
@@ -55,6 +57,7 @@ TABLES = {
     ("models/chains.py", "_ALEXNET"): "the layers of AlexNet in its form for small images",
     ("models/families.py", "_plan_lenet5"): "the layers of LeNet-5, LeCun et al. 1998",
     ("models/families.py", "_plan_oriented"): "ranges allowed for sizes that are coded in the message",
+    ("network/rounding.py", "_PRECISIONS"): "IEEE 754: unit roundoff, smallest and highest numbers",
     ("models/families.py", "_ENTRIES"): "ids, and default sizes that are coded in the message like all others",
 }
 READERS = {

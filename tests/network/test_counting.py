@@ -88,7 +88,7 @@ def test_bad_logits_are_told_with_their_sample(second: float) -> None:
     values = np.zeros((700, 2), dtype=np.float32)
     values[650] = 3e38
     with pytest.raises(PactError, match="sample 650: NaN or infinite logits"):
-        count(layer, ArraySamples(values, np.zeros(700, dtype=np.int64), "bad", 2))
+        count_errors(layer, ArraySamples(values, np.zeros(700, dtype=np.int64), "bad", 2), arithmetic="float64")
 
 
 def test_outputs_of_a_wrong_kind() -> None:

@@ -16,7 +16,7 @@ from network.rounding_nets import NETS, excess, make_inputs, make_net, run_with_
 from torch import nn
 
 from netpact.errors import PactError
-from netpact.network import rounding
+from netpact.network import ToleranceRun, rounding
 from netpact.network.rounding import Rounding
 
 SCALES = [1e-30, 1e-3, 1.0, 1e6]
@@ -197,8 +197,11 @@ def test_the_bound_is_nearly_attained() -> None:
 
 def test_a_weaker_unit_roundoff_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, inputs, machine = adversarial_sum(300)
-    unit, smallest = rounding._PRECISIONS["float32"]
-    monkeypatch.setitem(rounding._PRECISIONS, "float32", (unit / 64, smallest))
+    unit, *rest = rounding._PRECISIONS["float32"]
+    monkeypatch.setitem(rounding._PRECISIONS, "float32", (unit / 64, *rest))
+    with pytest.raises(PactError, match="not within the proven rounding bound"):
+        run_with_spread(layer, inputs)
+    monkeypatch.setattr(ToleranceRun, "_refuse_other_arithmetic", lambda *_: None)
     assert excess(np.array([[machine]]), run_with_spread(layer, inputs)) > 1
 
 
@@ -211,7 +214,7 @@ def test_underflowing_products_are_covered() -> None:
 
 
 def test_the_spread_grows_with_the_terms_and_stops_where_nothing_is_known() -> None:
-    run = Rounding(2.0**-24, 2.0**-126)
+    run = Rounding(2.0**-24, 2.0**-126, 2.0**125)
     assert 3 * 2.0**-24 < run.gamma(3) < 3.00001 * 2.0**-24
     assert run.gamma(10**6) > 10**6 * 2.0**-24 * 1.05
     with pytest.raises(PactError, match=r"a sum of 8,388,608 terms cannot be bounded.*use float64"):

@@ -232,13 +232,13 @@ def test_a_mean_counts_all_its_terms() -> None:
 
 REFUSED: dict[str, Call] = {
     "mul by a tensor that depends on the input": lambda x: x * x,
-    "mul by a Tensor": lambda x: x * torch.ones(4, dtype=x.dtype),
+    "mul by a tensor of constants": lambda x: x * torch.ones(4, dtype=x.dtype),
     "mul by inf": lambda x: x * float("inf"),
     "div by 0": lambda x: x / 0,
     "div with rounding_mode floor": lambda x: torch.div(x, 2, rounding_mode="floor"),
     "__rdiv__": lambda x: 1 / x,
     "max": lambda x: x.max(dim=1, keepdim=True)[0],
-    "clamp by a Tensor": lambda x: x.clamp(min=torch.zeros(4, dtype=x.dtype)),
+    "clamp by a tensor of constants": lambda x: x.clamp(min=torch.zeros(4, dtype=x.dtype)),
     "hardtanh in place": lambda x: nn.Hardtanh(-0.1, 0.1, inplace=True)(x),
     "interpolate in this form": lambda x: functional.interpolate(x[:, None], scale_factor=3),
     "max_pool1d_with_indices": lambda x: functional.max_pool1d(x[:, None], 2, return_indices=True)[0],

@@ -1,7 +1,8 @@
 """A fixed stem: how much edge of each orientation there is in each cell of the image, in whole numbers.
 
 Nothing in it is learned and nothing is rounded: pixels become integers 0..255 and every later step is integer
-arithmetic in float32 below 2^24, so all machines compute the same features and no tolerance is needed. In order:
+arithmetic in float32 below 2^24, so all machines compute the same features and no tolerance is needed. Inputs are meant
+to lie between 0 and 1; what lies outside is cut off there, so that this holds for every input. In order:
 
     straighten  shear the image so that its two axes are uncorrelated, each row moved by whole pixels (optional)
     Gx, Gy      derivatives of the mean of the channels, (-2 -3 0 3 2) one way and (1 3 4 3 1) the other
@@ -71,7 +72,7 @@ def count_features(
 def orient(
     images: Tensor, *, orientations: int, inhibition: int, cell: int, stride: int, straighten: bool, mirror: bool
 ) -> Tensor:
-    """Images (n, channels, height, width) with entries k/255 to features (n, maps, rows, columns), whole numbers."""
+    """Images (n, channels, height, width) from 0 to 1; features (n, maps, rows, columns) that are whole numbers."""
     if has_torch_function_unary(images):
         return handle_torch_function(
             orient,
@@ -84,7 +85,7 @@ def orient(
             straighten=straighten,
             mirror=mirror,
         )
-    pixels = torch.round(images.double() * 255).float()
+    pixels = torch.round(images.double() * 255).clamp(0, 255).float()
     if straighten:
         pixels = _shift_rows(pixels, _shear(_grey(pixels).squeeze(1).long()))
     pooled = _pool(_maps(pixels, orientations, inhibition), cell, stride).double()

@@ -36,6 +36,12 @@ class NormAffine:
                 hint="make it with track_running_stats=True and train it",
             )
         mean, variance = _wide(norm.running_mean), _wide(norm.running_var)
+        if bool((variance < 0).any()):
+            raise PactError(
+                "batch norm with a negative running variance",
+                where=where,
+                hint="its sum with eps cancels, and rounding decides what is left: train it again",
+            )
         weight = torch.ones_like(mean) if norm.weight is None else _wide(norm.weight)
         bias = torch.zeros_like(mean) if norm.bias is None else _wide(norm.bias)
         scale = weight / torch.sqrt(variance + norm.eps)

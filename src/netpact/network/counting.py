@@ -12,25 +12,35 @@ from torch import Tensor, nn
 from netpact.datasets import Samples
 from netpact.errors import PactError
 from netpact.network.batching import samples_at_once
-from netpact.network.rounding import Spread, make_spread, rounding, value_of
+from netpact.network.constants import Constants
+from netpact.network.rounding import BadSampleError, Constant, Spread, flushed_part, make_spread, rounding, value_of
 from netpact.progress import Progress
 
 _BATCH = 512  # more gains nothing, and progress would be told too rarely
 _SAME = 1e-9  # two float64 runs of one network differ by far less
+_GUARDED = 64  # samples of the first batch that are also run as they are in practice
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 @dataclass(frozen=True)
 class ErrorCount:
-    """errors are all samples not proven right; near_ties are those among them within rounding of being right."""
+    """errors are all samples not proven right; near_ties are those among them within rounding of being right.
+
+    overflows  of the near ties, those for which no rounding bound exists: an activation may leave the precision's range
+    """
 
     errors: int
     near_ties: int
     samples: int
+    overflows: int = 0
 
 
 @dataclass(frozen=True)
 class Logits:
-    """One batch of logits computed in float64, and how far any run in the stated precision may be from them."""
+    """One batch of logits computed in float64, and how far any run in the stated precision may be from them.
+
+    An infinite spread says that such a run may overflow.
+    """
 
     values: Tensor
     spread: Tensor
@@ -43,10 +53,25 @@ class ToleranceRun:
     """
 
     def __init__(self, module: nn.Module, arithmetic: str) -> None:
+        with rounding(arithmetic):  # refuses a precision that is not known
+            self._given, self._arithmetic = module, arithmetic
+        _refuse_flushing()
         self._module = copy.deepcopy(module).double().eval()
-        self._arithmetic = arithmetic
+        self._refuse_lost_digits()
+        self._constants = Constants(self._module)
         self._compared = False
         self._at_once: int | None = None
+        self._seen = 0  # samples so far: whoever counts hands them over in their order
+
+    def _refuse_lost_digits(self) -> None:
+        """Weights of more digits than the precision has are other weights there."""
+        for name, tensor in [*self._module.named_parameters(), *self._module.named_buffers()]:
+            if tensor.is_floating_point() and not torch.equal(tensor, tensor.to(_DTYPES[self._arithmetic]).double()):
+                raise PactError(
+                    f"{name} holds numbers that {self._arithmetic} does not have",
+                    where="network",
+                    hint=f"round the weights first (module.to(torch.{self._arithmetic})), or use float64",
+                )
 
     def batch(self, input_shape: tuple[int, ...], *, most: int) -> int:
         """How many samples to hand over at a time: `most`, or as many as run at once where those are fewer."""
@@ -64,13 +89,21 @@ class ToleranceRun:
 
     def _run(self, inputs: Tensor) -> Logits:
         x = inputs.double()
-        with rounding(self._arithmetic):
-            logits = self._module(make_spread(x.clone(), torch.zeros_like(x)))
-        if not isinstance(logits, Spread):
+        with rounding(self._arithmetic) as run:
+            start = make_spread(x.clone(), run.limit(flushed_part(inputs), x.abs()))
+            try:
+                with self._constants:
+                    logits = self._module(start)
+            except BadSampleError as error:
+                raise error.after(self._seen) from error
+        self._seen += len(x)
+        if not isinstance(logits, Spread) or isinstance(logits, Constant):
             raise PactError("the network does not return one tensor of logits computed from its input", where="network")
-        result = Logits(value_of(logits), logits.spread)
+        result = Logits(value_of(logits), logits.spread.nan_to_num(nan=torch.inf, posinf=torch.inf))
         if not self._compared:
             self._refuse_disagreement(x, result)
+            self._refuse_other_arithmetic(inputs, result)
+            self._compared = True
         return result
 
     def _refuse_disagreement(self, x: Tensor, result: Logits) -> None:
@@ -87,7 +120,31 @@ class ToleranceRun:
         other, moved = self._module(company)[:1], self._module(x.roll(1, dims=0))
         if not (are_same(plain[:1], other) and are_same(plain.roll(1, dims=0), moved)):
             raise PactError("a sample's logits depend on the other samples of its batch", where="network")
-        self._compared = True
+
+    def _refuse_other_arithmetic(self, inputs: Tensor, result: Logits) -> None:
+        """Run the module as it is run in practice, in the stated precision: it must lie within the proven bound."""
+        dtype = _DTYPES[self._arithmetic]
+        found = copy.deepcopy(self._given).to(dtype).eval()(inputs[:_GUARDED].to(dtype))
+        values, spread = result.values[:_GUARDED], result.spread[:_GUARDED]
+        within = (found.double() - values).abs() <= spread
+        outside = torch.nonzero(~(within | torch.isinf(spread)).flatten(1).all(dim=1))
+        if found.dtype != dtype or len(outside):
+            raise PactError(
+                f"a run in {self._arithmetic} on this machine is not within the proven rounding bound",
+                where=f"network, sample {int(outside[0, 0]) if len(outside) else 0} of the first batch",
+                hint="the network looks at the type of its numbers, or this torch runs with reduced precision or fast "
+                "convolution algorithms: see docs/certificate.md",
+            )
+
+
+def _refuse_flushing() -> None:
+    """A process that flushes subnormal numbers cannot even see which of the weights are subnormal."""
+    if bool(torch.tensor([2.0**-140]) == 0):
+        raise PactError(
+            "subnormal numbers are flushed to zero in this process",
+            where="torch",
+            hint="call torch.set_flush_denormal(False) while errors are counted",
+        )
 
 
 def are_same(first: Tensor, second: Tensor) -> bool:
@@ -106,7 +163,7 @@ def count_errors(
     A sample is right if its own logit minus its spread exceeds every other logit plus that one's spread.
     """
     run = ToleranceRun(module, arithmetic)
-    errors = near_ties = seen = 0
+    errors = near_ties = overflows = seen = 0
     for inputs, labels in samples.batches(run.batch(samples.input_shape, most=_BATCH)):
         logits = run(inputs)
         y = torch.from_numpy(labels)
@@ -115,12 +172,13 @@ def count_errors(
         apparently = margins_between(logits.values, logits.values, y) > 0
         errors += int((~surely).sum())
         near_ties += int((apparently & ~surely).sum())
+        overflows += int((apparently & torch.isinf(logits.spread).any(dim=1)).sum())
         seen += len(labels)
         if progress is not None:
             progress(seen, samples.count)
     if not seen:
         raise PactError("no samples to count errors on", where=samples.name)
-    return ErrorCount(errors, near_ties, seen)
+    return ErrorCount(errors, near_ties, seen, overflows)
 
 
 def refuse_bad_logits(logits: Logits, labels: np.ndarray[tuple[int, ...], np.dtype[np.int64]], *, first: int) -> None:
@@ -129,7 +187,7 @@ def refuse_bad_logits(logits: Logits, labels: np.ndarray[tuple[int, ...], np.dty
             f"the network must return logits of shape (samples, classes), got {tuple(logits.values.shape)}",
             where="network output",
         )
-    bad = torch.nonzero(~(torch.isfinite(logits.values) & torch.isfinite(logits.spread)).all(dim=1))
+    bad = torch.nonzero(~torch.isfinite(logits.values).all(dim=1))
     if len(bad):
         raise PactError("NaN or infinite logits", where=f"sample {first + int(bad[0])}")
     if int(labels.max()) >= logits.values.shape[1]:

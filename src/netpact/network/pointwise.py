@@ -198,3 +198,8 @@ def describe(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Poi
     if not args:
         raise NoRuleError("with named tensors")
     return POINTWISE[name](*args, **{key: value for key, value in kwargs.items() if key != "inplace"})
+
+
+def overflow_limits(known: Pointwise) -> dict[str, float]:
+    """How large the numbers on the way to a result are, for Rounding.limit: hardswish multiplies by 6 and divides."""
+    return {"gain": 8 * max(1.0, known.slope), "plus": known.fixed + known.jump}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from netpact.network.constants import Constants
 from netpact.network.counting import are_same
 from netpact.network.graph import Graph
 from netpact.network.obstacles import hooked
@@ -83,9 +84,10 @@ def _look_at_output(recording: Recording, shape: tuple[int, int]) -> list[str]:
 
 def _follow(twin: nn.Module, x: Tensor) -> tuple[Tensor | None, list[str]]:
     """The logits as the rounding rules compute them, and every operation that has no rule."""
-    with rounding("float64", collect=True) as run:
+    start = make_spread(x.clone(), torch.zeros_like(x))
+    with rounding("float64", collect=True) as run, Constants(twin):
         try:
-            logits = twin(make_spread(x.clone(), torch.zeros_like(x)))
+            logits = twin(start)
         except RUN_ERRORS as error:
             # An operation without a rule may hand on something that the next one cannot take.
             return None, _name_unknown(run.unknown) or [f"its operations cannot be followed: {error}"]

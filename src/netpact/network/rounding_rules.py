@@ -12,10 +12,26 @@ from torch.nn import functional
 
 from netpact.errors import PactError
 from netpact.layers import orient
-from netpact.network.pointwise import POINTWISE, describe
-from netpact.network.rounding import NoRuleError, Rounding, Spread, make_spread, spread_of, value_of
-
-Rule = Callable[..., tuple[Tensor, Tensor]]
+from netpact.network.pointwise import POINTWISE, describe, overflow_limits
+from netpact.network.rounding import (
+    BadSampleError,
+    Constant,
+    NoRuleError,
+    Rounding,
+    Spread,
+    make_spread,
+    spread_of,
+    value_of,
+)
+from netpact.network.sum_rules import (
+    AVERAGES,
+    Rule,
+    average_rule,
+    batch_norm_rule,
+    conv2d_rule,
+    linear_rule,
+    sum_of_two_rule,
+)
 
 
 def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], rounding: Rounding) -> Any:
@@ -24,11 +40,11 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if name in _QUERIES:
         found = func(*plain_args, **plain_kwargs)
         # x.T, x.data and their like are tensors, and would come out without their spread.
-        return _refuse(_property_name(func), func, plain_args, plain_kwargs, rounding) if _is_float(found) else found
+        return refuse(_property_name(func), func, plain_args, plain_kwargs, rounding) if _is_float(found) else found
     if name in _SAME_FOR_BOTH:
         unfit = _UNFIT.get(name)
         if unfit is not None and unfit(args, kwargs):
-            return _refuse(f"{name} in this form", func, plain_args, plain_kwargs, rounding)
+            return refuse(f"{name} in this form", func, plain_args, plain_kwargs, rounding)
         spread_kwargs = {key: _map(value, spread_of) for key, value in kwargs.items()}
         return _pack(func(*plain_args, **plain_kwargs), func(*_map(args, spread_of), **spread_kwargs))
     if name in _RULES:
@@ -39,9 +55,9 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             if in_place and bool((spread > spread_of(args[0])).any()):
                 raise NoRuleError("in place, which a view would not notice")
         except NoRuleError as reason:
-            return _refuse(f"{name} {reason}", func, plain_args, plain_kwargs, rounding)
+            return refuse(f"{name} {reason}", func, plain_args, plain_kwargs, rounding)
         if name not in _EXACT_SUMS:
-            spread = spread + rounding.smallest  # for products that underflow
+            spread = spread + rounding.underflow(1)
         if in_place:
             # Whoever holds the tensor sees the change. A view's spread stays what it was: max(x, 0) cannot widen it.
             # Other changes in place make a new tensor; where an old holder is used, comparing with a plain run tells.
@@ -49,13 +65,16 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             args[0].spread = spread
             return args[0]
         return make_spread(value, spread)
-    return _refuse(name, func, plain_args, plain_kwargs, rounding)
+    return refuse(name, func, plain_args, plain_kwargs, rounding)
 
 
 def _check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The rules bound the effect of the first tensor's spread, and know no other output or type."""
-    if name not in SUMS and any(isinstance(entry, Spread) for entry in (*args[1:], *kwargs.values())):
+    others = [entry for entry in (*args[1:], *kwargs.values()) if isinstance(entry, Spread)]
+    if name not in SUMS and not all(isinstance(entry, Constant) for entry in others):
         raise NoRuleError("by a tensor that depends on the input")
+    if name not in (*SUMS, *_BY_CONSTANTS) and others:
+        raise NoRuleError("by a tensor of constants")
     for option in ("dtype", "out"):
         if kwargs.get(option) is not None:
             raise NoRuleError(f"with {option}")
@@ -65,7 +84,7 @@ def _property_name(func: Callable[..., Any]) -> str:
     return str(getattr(getattr(func, "__self__", None), "__name__", "of a property"))
 
 
-def _refuse(name: str, func: Callable[..., Any], args: Any, kwargs: Any, rounding: Rounding) -> Any:
+def refuse(name: str, func: Callable[..., Any], args: Any, kwargs: Any, rounding: Rounding) -> Any:
     if not rounding.collect:
         raise PactError(
             f"no rounding bound is known for the operation {name}",
@@ -99,82 +118,6 @@ def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     return value
 
 
-def _linear(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """spread = |W| (s + gamma (|x| + s)) + gamma |b|, n + 1 terms: the products and the bias."""
-    value, spread = value_of(x), spread_of(x)
-    if _sums_exactly(r, value, spread, weight, bias):
-        product = functional.linear(value, weight, bias)
-        return product, torch.zeros_like(product)
-    gamma = r.gamma(weight.shape[1] + 1)
-    reach = spread + gamma * (value.abs() + spread)
-    bias_reach = None if bias is None else gamma * bias.abs()
-    spread = functional.linear(reach, weight.abs(), bias_reach) + r.underflow(weight.shape[1])
-    return functional.linear(value, weight, bias), spread
-
-
-def _sums_exactly(r: Rounding, value: Tensor, spread: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
-    """Whole numbers times whole numbers: below 1/u, 2^24 in float32, every partial sum in every order is exact."""
-    tensors = [weight, value] if bias is None else [weight, bias, value]
-    if bool((spread != 0).any()) or not all(torch.equal(tensor, torch.round(tensor)) for tensor in tensors):
-        return False
-    sums = functional.linear(value.abs(), weight.abs(), None if bias is None else bias.abs())
-    return bool((sums * r.unit <= 1).all())
-
-
-def _conv2d(
-    r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None, *where: Any, **named: Any
-) -> tuple[Tensor, Tensor]:
-    gamma = r.gamma(weight[0].numel() + 1)
-    value, spread = value_of(x), spread_of(x)
-    reach = spread + gamma * (value.abs() + spread)
-    bias_reach = None if bias is None else gamma * bias.abs()
-    spread = functional.conv2d(reach, weight.abs(), bias_reach, *where, **named) + r.underflow(weight[0].numel())
-    return functional.conv2d(value, weight, bias, *where, **named), spread
-
-
-def _average(pool: Callable[..., Tensor], terms: Callable[[Tensor, Tensor], int]) -> Rule:
-    """An average of n numbers: spread = mean(s) + gamma_{n+1} mean(|x| + s)."""
-
-    def rule(r: Rounding, x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        value, spread = value_of(x), spread_of(x)
-        result = pool(value, *args, **kwargs)
-        count = terms(value, result)
-        reach = spread + r.gamma(count + 1) * (value.abs() + spread)
-        # A divisor of the caller's own may be negative.
-        return result, pool(reach, *args, **kwargs).abs() + r.underflow(count)
-
-    return rule
-
-
-def _line_size(value: Tensor, result: Tensor) -> int:
-    # More terms than a window can have; the slack is far below anything that matters.
-    return value.shape[-1]
-
-
-def _image_size(value: Tensor, result: Tensor) -> int:
-    return value.shape[-1] * value.shape[-2]
-
-
-def _summed(value: Tensor, result: Tensor) -> int:
-    return value.numel() // max(1, result.numel())
-
-
-def _sum_of_two(combine: Callable[[Tensor, Tensor], Tensor]) -> Rule:
-    """A sum or difference of two tensors, or of a tensor and a number."""
-
-    def rule(r: Rounding, a: Any, b: Any, *, alpha: float = 1) -> tuple[Tensor, Tensor]:
-        if alpha != 1:
-            raise NoRuleError("with alpha")
-        left, right = _as_tensor(a, b), _as_tensor(b, a)
-        value = combine(value_of(left), value_of(right))
-        spread = spread_of(left) + spread_of(right)
-        # A number written in the program is rounded to the precision before it is added.
-        spread = spread + sum(r.gamma(1) * abs(number) for number in (a, b) if not isinstance(number, Tensor))
-        return value, spread + r.gamma(1) * (value.abs() + spread)
-
-    return rule
-
-
 def _pointwise(name: str) -> Rule:
     """spread = slope s + jump + gamma_n (of_value (|f(x)| + slope s + jump) + of_input (|x| + s) + fixed)."""
     function = next(getattr(home, name) for home in (torch, functional, Tensor) if hasattr(home, name))
@@ -185,8 +128,9 @@ def _pointwise(name: str) -> Rule:
         value = function(given.clone() if name in _IN_PLACE else given, *args, **kwargs)
         if not known.roundings:
             return value, spread
-        moved = known.slope * spread + known.jump
         felt = given.abs() + spread
+        spread = r.limit(spread, felt, **overflow_limits(known))
+        moved = known.slope * spread + known.jump
         reach = known.of_value * (value.abs() + moved) + known.of_input * felt + known.fixed
         return value, moved + r.gamma(known.roundings) * reach + r.underflow(1) * (felt + known.fixed + 1)
 
@@ -202,47 +146,25 @@ def _largest(pick: Callable[..., Tensor]) -> Rule:
     return rule
 
 
-def _batch_norm(
-    r: Rounding,
-    x: Tensor,
-    mean: Tensor | None,
-    variance: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor]:
-    """Per channel (x - mean) * scale + bias in whatever order: at most ten roundings of numbers of these magnitudes."""
-    if training or mean is None or variance is None:
-        raise NoRuleError("in training mode or without running statistics")
-    value, spread = value_of(x), spread_of(x)
-    axes = (1, -1, *(1,) * (value.dim() - 2))
-    scale = (torch.ones_like(variance) if weight is None else weight.abs()) / (variance + eps).sqrt()
-    offset = scale * mean.abs() + (0 if bias is None else bias.abs())
-    reach = scale.view(axes) * (value.abs() + spread) + offset.view(axes)
-    normed = functional.batch_norm(value, mean, variance, weight, bias, False, 0.0, eps)
-    # The scale itself may underflow, and meet a large x or mean.
-    tiny = r.underflow(1) * (value.abs() + spread + mean.abs().view(axes) + 1)
-    return normed, scale.view(axes) * spread + r.gamma(10) * reach + tiny
-
-
 def _orient(r: Rounding, x: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
     """Whole numbers in, whole numbers out, the same on every machine; but only for the sample itself as its input."""
-    if bool((spread_of(x) != 0).any()):
+    images = value_of(x)
+    outside = torch.nonzero(~((images >= 0) & (images <= 1)).flatten(1).all(dim=1))
+    if len(outside):
+        row = int(outside[0, 0])
+        raise BadSampleError(
+            f"the stem of this network takes inputs from 0 to 1, got {float(images[row].min()):.4g} to "
+            f"{float(images[row].max()):.4g}",
+            row=row,
+            hint="divide pixels by 255, or give them as uint8",
+        )
+    if bool((spread_of(x) > _TINY).any()):
         raise NoRuleError("of anything but the input")
-    features = orient(value_of(x), **options)
+    features = orient(images, **options)
     return features, torch.zeros_like(features)
 
 
-def _as_tensor(a: Any, other: Any) -> Tensor:
-    if isinstance(a, Tensor):
-        return a
-    reference = value_of(other)
-    if not isinstance(a, (int, float)):
-        raise NoRuleError(f"of a tensor and a {type(a).__name__}")
-    return torch.full_like(reference, a)
-
+_TINY = 2.0**-100  # inputs that may be flushed to zero are the same pixel either way
 
 _QUERIES = {"dim", "size", "__get__", "numel", "__len__", "is_floating_point", "get_device", "stride", "is_contiguous"}
 
@@ -290,28 +212,24 @@ _SUBTRACTIONS = ("sub", "sub_", "__sub__", "__isub__")
 _REVERSED = ("rsub", "__rsub__")  # the second minus the first
 SUMS = (*_ADDITIONS, *_SUBTRACTIONS, *_REVERSED)  # may join two tensors that depend on the input
 
+_BY_CONSTANTS = {
+    "linear",
+    "conv2d",
+    "batch_norm",
+}  # with weights that are computed from parameters, where there is a rule
 # Rules that know when there is no rounding at all; the others always allow for underflow.
 _EXACT_SUMS = {"linear", "orient"}
 
-# Means and sums: the function itself, and how many terms one of its results has at most.
-AVERAGES: dict[str, tuple[Callable[..., Tensor], Callable[[Tensor, Tensor], int]]] = {
-    "avg_pool1d": (functional.avg_pool1d, _line_size),
-    "avg_pool2d": (functional.avg_pool2d, _image_size),
-    "adaptive_avg_pool2d": (functional.adaptive_avg_pool2d, _image_size),
-    "mean": (torch.mean, _summed),
-    "sum": (torch.sum, _summed),
-}
-
 _RULES: dict[str, Rule] = {
-    "linear": _linear,
-    "conv2d": _conv2d,
-    **{name: _average(*average) for name, average in AVERAGES.items()},
-    **dict.fromkeys(_ADDITIONS, _sum_of_two(torch.add)),
-    **dict.fromkeys(_SUBTRACTIONS, _sum_of_two(torch.sub)),
-    **dict.fromkeys(_REVERSED, _sum_of_two(torch.rsub)),
+    "linear": linear_rule,
+    "conv2d": conv2d_rule,
+    **{name: average_rule(*average) for name, average in AVERAGES.items()},
+    **dict.fromkeys(_ADDITIONS, sum_of_two_rule(torch.add)),
+    **dict.fromkeys(_SUBTRACTIONS, sum_of_two_rule(torch.sub)),
+    **dict.fromkeys(_REVERSED, sum_of_two_rule(torch.rsub)),
     **{name: _pointwise(name) for name in POINTWISE},
     "amax": _largest(torch.amax),
     "amin": _largest(torch.amin),
-    "batch_norm": _batch_norm,
+    "batch_norm": batch_norm_rule,
     "orient": _orient,
 }

@@ -43,8 +43,8 @@ class Network:
 
     In questions about the flow, layer 0 is the network's input and the number of layers + 1 stands for the logits.
 
-    strays  parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). Errors are counted
-            rightly all the same; what goes by layers, such as a promise, does not see that use and has to refuse
+    strays  parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). What is computed from
+            them carries a rounding bound like everything else; what goes by layers, such as a promise, has to refuse
     """
 
     module: nn.Module

@@ -17,10 +17,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from netpact.errors import PactError
 from netpact.network.counting import Logits
-from netpact.network.rounding import Rounding, Spread, make_spread, rounding, value_of
+from netpact.network.rounding import BadSampleError, Rounding, Spread, flushed_part, make_spread, rounding, value_of
 from netpact.promises.layer_bounds import LayerBounds
 from netpact.promises.outward import norm_up
 
@@ -65,6 +66,37 @@ class LayerTensor(Tensor):
         return apply_rule(func, args, kwargs or {})
 
 
+class Strays(TorchFunctionMode):
+    """While entered, refuses what is computed from a layer's tensors that are reached by another way: from a list."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self._own = {tensor.untyped_storage()._cdata for tensor in (*module.parameters(), *module.buffers())}
+        self.is_inside_layer = False
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if not self.is_inside_layer:
+            for tensor in _plain_tensors((args, kwargs or {})):
+                if tensor.untyped_storage()._cdata in self._own:
+                    name = getattr(func, "__name__", str(func))
+                    raise PactError(
+                        f"the operation {name} uses a parameter or buffer outside its layer",
+                        where="network",
+                        hint="let only the layer that owns a tensor use it",
+                    )
+        return func(*args, **(kwargs or {}))
+
+
+def _plain_tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, dict):
+        return _plain_tensors(tuple(value.values()))
+    if isinstance(value, (tuple, list)):
+        return [tensor for part in value for tensor in _plain_tensors(part)]
+    return [value] if isinstance(value, Tensor) and not isinstance(value, (Deviation, LayerTensor, Spread)) else []
+
+
 def make_deviation(held: Spread, bound: Tensor, walk: Walk) -> Deviation:
     wrapped = value_of(held).as_subclass(Deviation)
     wrapped.held, wrapped.bound, wrapped.walk = held, bound, walk
@@ -98,10 +130,12 @@ class Walker:
         self._arithmetic = arithmetic
         with rounding(other_arithmetic) as found:
             self._other = found
+        self._seen = 0
+        self._strays = Strays(self._module)
         parts = dict(self._module.named_modules())
         for name, bounds in layers.items():
             part = parts[name]
-            part.forward = partial(_through_layer, name, copy.deepcopy(part), bounds)
+            part.forward = partial(_through_layer, self._strays, name, copy.deepcopy(part), bounds)
         for part in parts.values():
             for tensors in (part._parameters, part._buffers):
                 for key, tensor in tensors.items():
@@ -113,8 +147,16 @@ class Walker:
         x = torch.from_numpy(inputs).double()
         with rounding(self._arithmetic, collect=True) as own:
             walk = Walk(own, self._other)
-            start = make_spread(x.clone(), torch.zeros_like(x))
-            logits = self._module(make_deviation(start, torch.zeros(len(x), dtype=torch.float64), walk))
+            flushed = flushed_part(torch.from_numpy(inputs))
+            start = make_spread(x.clone(), own.limit(flushed, x.abs()))
+            # The other network's machine may flush the same numbers, or not.
+            bound = norm_up(flushed) if bool(flushed.any()) else torch.zeros(len(x), dtype=torch.float64)
+            try:
+                with self._strays:
+                    logits = self._module(make_deviation(start, bound, walk))
+            except BadSampleError as error:
+                raise error.after(self._seen) from error
+        self._seen += len(x)
         if problems := walk.problems():
             raise PactError(
                 "no bound on the difference of two networks is known for:\n  " + "\n  ".join(problems),
@@ -123,10 +165,18 @@ class Walker:
             )
         if not isinstance(logits, Deviation):
             raise PactError("the network does not return one tensor of logits computed from its input", where="network")
-        return Walked(value_of(logits.held), logits.held.spread, logits.bound)
+        # Nothing is known of what may overflow; infinity times zero is no number at all.
+        spread, bound = (
+            found.nan_to_num(nan=torch.inf, posinf=torch.inf) for found in (logits.held.spread, logits.bound)
+        )
+        return Walked(value_of(logits.held), spread, bound)
 
 
-def _through_layer(name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> Any:
+def _through_layer(strays: Strays, name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> Any:
     from netpact.promises.layer_rule import follow_layer
 
-    return follow_layer(name, layer, bounds, x)
+    strays.is_inside_layer = True
+    try:
+        return follow_layer(name, layer, bounds, x)
+    finally:
+        strays.is_inside_layer = False

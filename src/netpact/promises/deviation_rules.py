@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 from netpact.errors import PactError
-from netpact.network.pointwise import POINTWISE, describe
+from netpact.network.pointwise import POINTWISE, describe, overflow_limits
 from netpact.network.rounding import NoRuleError, Spread, value_of
-from netpact.network.rounding_rules import AVERAGES, JOINS, MOVES, SUMS
+from netpact.network.rounding_rules import JOINS, MOVES, SUMS
+from netpact.network.sum_rules import AVERAGES
 from netpact.promises.deviation import Deviation, LayerTensor, Walk, make_deviation, size_of
 from netpact.promises.lipschitz import (
     Sides,
@@ -104,7 +105,8 @@ def _pointwise(step: Step) -> Tensor:
     moved = round_up(known.slope * x.bound + known.jump * step.root)
     reach = known.of_value * (size_of(step.result) + moved) + known.of_input * felt + known.fixed * step.root
     tiny = other.underflow(1) * (felt + (known.fixed + 1) * step.root)
-    return round_up(moved + other.gamma(known.roundings) * reach + tiny)
+    bound = round_up(moved + other.gamma(known.roundings) * reach + tiny)
+    return bound if not known.roundings else other.limit(bound, felt, **overflow_limits(known))
 
 
 def _add(step: Step) -> Tensor:
@@ -126,8 +128,9 @@ def _add(step: Step) -> Tensor:
     numbers = sum(abs(part) for part in step.args if isinstance(part, (int, float)))
     fixed = step.walk.other.gamma(1) * numbers * step.root
     total = round_up(total + fixed)
-    noise = step.walk.other.gamma(1) * (size_of(step.result) + total)
-    return step.picked(round_up(total + noise))
+    reach = size_of(step.result) + total
+    bound = step.picked(round_up(total + step.walk.other.gamma(1) * reach))
+    return step.walk.other.limit(bound, reach, plus=numbers)
 
 
 def _join(step: Step) -> Tensor:
@@ -160,7 +163,8 @@ def _average(terms_of: Callable[[Tensor, Tensor], int]) -> Callable[[Step], Tens
         terms = terms_of(values, value_of(step.result))
         felt = round_up(size_of(x.held) + x.bound)
         tiny = step.walk.other.underflow(terms) * step.root
-        return round_up(norm * (x.bound + step.walk.other.gamma(terms + 1) * felt) + tiny)
+        bound = round_up(norm * (x.bound + step.walk.other.gamma(terms + 1) * felt) + tiny)
+        return step.walk.other.limit(bound, felt, gain=terms)
 
     return rule
 

@@ -41,6 +41,7 @@ def widen(layer: nn.Module, distance: LayerDistance) -> LayerBounds:
         mean=round_up_float(known.mean + distance.shift),
         spill=known.spill,
         terms=known.terms,
+        is_norm=known.is_norm,
     )
     return LayerBounds(size=size, distance=distance)
 

@@ -12,7 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from netpact.algebra import operator_norm
+from netpact.errors import PactError
 from netpact.layers import ChannelAffine
+from netpact.network.rounding import NoRuleError
+from netpact.network.sum_rules import refuse_cancelling
 from netpact.promises.outward import length_up, round_up_float
 
 _UNIT = 2.0**-53
@@ -31,6 +34,7 @@ class LayerSize:
     roughness  the operator norm of the layer with |W| in place of W: what rounding errors are proportional to
     offset     |b|_2 of one place of the image; for batch norm of |scale * mean| + |b|
     mean       |mean|_2 of batch norm, else 0
+    is_norm    batch norm, which has steps of its own on the way
     spill      an upper bound on roughness of a change of norm 1
     terms      how many products are summed for one output, the bias included
     """
@@ -41,6 +45,7 @@ class LayerSize:
     mean: float
     spill: float
     terms: int
+    is_norm: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +122,10 @@ class _Affine:
 
 def _affine(layer: Layer) -> _Affine:
     mean, variance = _wide(layer.running_mean), _wide(layer.running_var)
+    try:
+        refuse_cancelling(variance, layer.eps)
+    except NoRuleError as reason:
+        raise PactError(f"no bound is known for batch norm {reason}", where="layer") from reason
     weight = torch.ones_like(mean) if layer.weight is None else _wide(layer.weight)
     bias = torch.zeros_like(mean) if layer.bias is None else _wide(layer.bias)
     scale = weight / (variance + layer.eps).sqrt()
@@ -133,6 +142,7 @@ def _size_of_norm(layer: Layer) -> LayerSize:
         mean=length_up(affine.mean),
         spill=1.0,
         terms=_NORM_ROUNDINGS,
+        is_norm=True,
     )
 
 

@@ -12,13 +12,17 @@ from torch.nn import functional
 
 from netpact.errors import PactError
 from netpact.layers import ChannelAffine
+from netpact.network.constants import Constants
 from netpact.network.rounding import Spread, value_of
+from netpact.network.sum_rules import LEAST_VARIANCE
 from netpact.promises.deviation import Deviation, make_deviation, size_of
 from netpact.promises.layer_bounds import LayerBounds
 from netpact.promises.lipschitz import copying_norm
 from netpact.promises.outward import round_up, round_up_float
 
 _HIDDEN = 2.0**-47  # twice what a layer of differences may have lost, for the two layers
+
+_STEEPEST = LEAST_VARIANCE**-0.5  # what batch norm multiplies by before its weight can make it smaller
 
 # Axes that a layer's input has, the samples' first: a layer that takes them for something else would mix samples.
 _AXES: dict[type[nn.Module], Callable[[int], bool]] = {
@@ -43,7 +47,7 @@ def follow_layer(name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> An
     if not isinstance(x, Deviation):
         raise PactError(f"{name}: it is run on something that does not come from the input", where="network")
     h, walk = x.held, x.walk
-    result = layer(h)
+    result = _run(layer, h)
     if not _AXES[type(layer)](value_of(h).dim()):
         walk.unknown.append(f"{name} on a tensor of shape {tuple(value_of(h).shape)}")
         return make_deviation(result, torch.full_like(x.bound, math.inf), walk)
@@ -59,11 +63,21 @@ def follow_layer(name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> An
         # large as the other one plus their distance.
         rough, offset = size.roughness + size.spill * distance.weights, size.offset + distance.shift
         hidden = _HIDDEN * (rough * felt + offset * root)
-        added = torch.minimum(round_up(added), size_of(bounds.difference(h)) + hidden)
+        added = torch.minimum(round_up(added), size_of(_run(bounds.difference, h)) + hidden)
     bound = size.gain * x.bound + added
     noise = walk.other.gamma(size.terms) * (size.roughness * felt + size.offset * root)
-    tiny = walk.other.underflow(size.terms) * (math.sqrt(entries) + felt + size.mean * root)
-    return make_deviation(result, round_up(bound + noise + tiny), walk)
+    # Products and weights that may be flushed to zero, in every entry.
+    tiny = walk.other.underflow(size.terms) * (round_up_float(math.sqrt(entries)) * (1 + felt) + size.mean * root)
+    # No partial sum of the other network is larger than this, batch norm's own steps included.
+    gain = max(1.0, size.roughness, _STEEPEST if size.is_norm else 0.0)
+    bound = walk.other.limit(round_up(bound + noise + tiny), felt, gain=gain, plus=gain * size.mean + size.offset)
+    return make_deviation(result, bound, walk)
+
+
+def _run(layer: nn.Module, h: Spread) -> Spread:
+    with Constants(layer):
+        found: Spread = layer(h)
+    return found
 
 
 def _count_biases(layer: nn.Module) -> int:

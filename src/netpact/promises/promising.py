@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from netpact.datasets import Data, as_data
@@ -62,7 +63,10 @@ def promised_error(
         with torch.no_grad():
             found = torch.linalg.vector_norm(plain(torch.from_numpy(inputs).double()) - walked.values, dim=1)
         bound = _with_own_rounding(walked)
+        refuse_overflow(bound, first=seen)
         refuse_violation(found, bound, walked, first=seen)
+        if not seen:
+            _refuse_other_arithmetic(network.module, other, inputs, bound)
         promised.append(bound.numpy())
         measured.append(found.numpy())
         seen += len(inputs)
@@ -114,6 +118,35 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
             f"the two networks are not of one structure: {left} against {right}",
             where="compressed",
             hint="a promise compares one network under two sets of weights",
+        )
+
+
+def refuse_overflow(bound: torch.Tensor, *, first: int) -> None:
+    bad = torch.nonzero(~torch.isfinite(bound))
+    if len(bad):
+        raise PactError(
+            "an activation of one of the networks may overflow its precision: nothing can be said about their distance",
+            where=f"sample {first + int(bad[0])}",
+            hint="scale the inputs or weights down, or use float64",
+        )
+
+
+def _refuse_other_arithmetic(
+    original: nn.Module, compressed: nn.Module, inputs: NDArray[np.float32], bound: torch.Tensor
+) -> None:
+    """The first batch as both networks are run in practice, each in its own precision: the bound must hold there."""
+    logits = []
+    with torch.no_grad():
+        for module in (original, compressed):
+            dtype = next(tensor.dtype for tensor in module.parameters() if tensor.is_floating_point())
+            logits.append(copy.deepcopy(module).eval()(torch.from_numpy(inputs).to(dtype)).double())
+    bad = torch.nonzero(~(torch.linalg.vector_norm(logits[0] - logits[1], dim=1) <= bound))
+    if len(bad):
+        raise PactError(
+            "the networks differ by more than was proven when they are run as they are",
+            where=f"sample {int(bad[0])}",
+            hint="a network looks at the type of its numbers, or this torch runs with reduced precision or fast "
+            "convolution algorithms: see docs/certificate.md",
         )
 
 
