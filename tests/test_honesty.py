@@ -52,7 +52,9 @@ PRECISE_NUMBERS = {
     ("network/rounding.py", "1023"): "IEEE 754: the bias of float64's exponent",
 }
 TABLES = {
-    ("format/message.py", "_COMMON_PROBLEMS"): "shapes and class counts of public problems; any other is spelled out",
+    ("format/versions.py", "COMMON_PROBLEMS"): "shapes and class counts of public problems; any other is spelled out",
+    ("format/versions.py", "FAMILIES_SINCE"): "ids of families, each with the decoder version that brought it",
+    ("format/versions.py", "LAST_SIZES_SINCE"): "choices coded in the message, each with the version that brought it",
     ("models/chains.py", "VGG_DEPTHS"): "the layers of VGG, Simonyan and Zisserman 2015",
     ("models/chains.py", "_ALEXNET"): "the layers of AlexNet in its form for small images",
     ("models/families.py", "_plan_lenet5"): "the layers of LeNet-5, LeCun et al. 1998",

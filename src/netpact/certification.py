@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
 from netpact.datasets import Data
 from netpact.errors import PactError
-from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
 from netpact.limits import Limits
 from netpact.models import OwnModule
 from netpact.network import count_errors
@@ -93,7 +93,7 @@ def certify(
         near_ties=counted.near_ties,
         kl_bound=bound("kl"),
         hoeffding_bound=bound("hoeffding"),
-        decoder_version=DECODER_VERSION,
+        decoder_version=pact.decoder_version,
         netpact_version=__version__,
         module=_model_name(subject.model) if ground.prior == "conditional" else "",
         base_name="" if transfer is None else transfer.name,

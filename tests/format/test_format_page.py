@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpact.format.message import _COMMON_PROBLEMS
+from netpact.format.versions import COMMON_PROBLEMS
 from netpact.forms import FORMS
 from netpact.models import FAMILIES
 
@@ -14,5 +14,5 @@ def test_the_page_lists_every_table() -> None:
     for tag, form in FORMS.items():
         assert f"| {tag} | {form.name} |" in page
     assert ", ".join(f"{family.id} {family.name}" for family in FAMILIES.values()) in page
-    for number, (shape, classes) in enumerate(_COMMON_PROBLEMS, start=1):
+    for number, (shape, classes) in enumerate(COMMON_PROBLEMS, start=1):
         assert f"{number} = {'x'.join(map(str, shape))} with {classes}" in page

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: int | None = None, json: bool) -> None:
     """Needs no data and checks nothing about the certificate: that is what verify does."""
-    from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Pact, measure_message
+    from netpact.format import DEFAULT_MAX_PARAMETERS, Pact, measure_message
 
     pact = Pact.read(file)
     make = own_model(model)
@@ -36,7 +36,7 @@ def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: 
                 "input_shape": list(architecture.input_shape),
                 "classes": architecture.classes,
                 "arithmetic": compressed.arithmetic,
-                "decoder_version": DECODER_VERSION,
+                "decoder_version": pact.decoder_version,
                 "message_bytes": len(pact.message),
                 "code_bits": pact.code_bits,
                 "message_sha256": pact.message_sha256,

@@ -4,7 +4,6 @@ from netpact.format.base import Base, base_of, is_relative, open_base
 from netpact.format.compressed import ARITHMETICS, Compressed
 from netpact.format.layout import Slot, module_slots
 from netpact.format.message import (
-    DECODER_VERSION,
     DEFAULT_MAX_PARAMETERS,
     decode_message,
     encode_message,
@@ -12,6 +11,7 @@ from netpact.format.message import (
 )
 from netpact.format.opening import as_base, as_pact
 from netpact.format.pact import Pact, seal
+from netpact.format.versions import DECODER_VERSION
 
 __all__ = [
     "ARITHMETICS",

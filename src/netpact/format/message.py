@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, Meter, code_choice, code_flag, code_uint
 from netpact.datasets import Split
@@ -14,6 +14,7 @@ from netpact.format.base import is_relative
 from netpact.format.compressed import ARITHMETICS, Compressed
 from netpact.format.layout import Slot, find_slots, plan_slots
 from netpact.format.placing import MESSAGE, placed
+from netpact.format.versions import COMMON_PROBLEMS, DECODER_VERSION, lowest_version, refuse_newer
 from netpact.forms import FORMS, CodedTensor, Form
 from netpact.limits import MAX_PARAMETERS, Limits
 from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
@@ -21,17 +22,7 @@ from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
 if TYPE_CHECKING:
     from torch import nn
 
-DECODER_VERSION = 1
 DEFAULT_MAX_PARAMETERS = MAX_PARAMETERS
-
-# Problems that need no spelling out: (input shape, classes). Append-only; any other problem is spelled out.
-_COMMON_PROBLEMS: tuple[tuple[tuple[int, ...], int], ...] = (
-    ((1, 28, 28), 10),
-    ((3, 32, 32), 10),
-    ((1, 8, 8), 10),
-    ((3, 32, 32), 100),
-    ((1, 32, 32), 10),
-)
 _MOST_SIZES = 64
 _PERCENT_BITS = 7
 # Of every tensor beside its entries; of every symbol that was read; of every weight in the module, where a change of
@@ -39,6 +30,15 @@ _PERCENT_BITS = 7
 _TENSOR_STEPS = 100_000
 _SYMBOL_BYTES = 8
 _MODULE_BYTES = {"float32": 4, "float64": 12}
+
+
+class Header(NamedTuple):
+    """version  of the decoder: the lowest one that has all that the message uses"""
+
+    version: int
+    architecture: Architecture | OwnModule
+    arithmetic: str
+
 
 SlotsOf = Callable[[Architecture | OwnModule], tuple[Slot, ...]]
 Note = Callable[[str], None]
@@ -73,8 +73,8 @@ def decode_message(
     return compressed
 
 
-def peek_architecture(message: bytes) -> tuple[Architecture | OwnModule, str]:
-    """Architecture and arithmetic from the first few bytes, without decoding the tensors."""
+def peek_header(message: bytes) -> Header:
+    """What stands in the first few bytes, without decoding the tensors."""
     with placed(MESSAGE):
         return _code_header(Decoder(message), None, _silent)
 
@@ -120,7 +120,7 @@ def _silent(field: str) -> None:
 
 def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note) -> Compressed:
     with placed(MESSAGE):
-        architecture, arithmetic = _code_header(coder, known, note)
+        version, architecture, arithmetic = _code_header(coder, known, note)
     tensors: dict[str, CodedTensor] = {}
     forms = _FormBook()
     slots = slots_of(architecture)
@@ -140,6 +140,7 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
             note(f"{slot.name}: {len(symbols):,} symbols")
         tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
     compressed = Compressed(architecture, tensors, arithmetic, method=known.method if known else "")
+    refuse_newer(version, _version(compressed))
     if not is_relative(compressed):
         return compressed
     with placed(MESSAGE):
@@ -175,9 +176,13 @@ class _FormBook:
         return entry
 
 
-def _code_header(coder: Coder, known: Compressed | None, note: Note) -> tuple[Architecture | OwnModule, str]:
-    version = 1 + code_uint(coder, None if known is None else DECODER_VERSION - 1)
-    if version != DECODER_VERSION:
+def _version(compressed: Compressed) -> int:
+    return lowest_version(compressed.architecture, (tensor.form for tensor in compressed.tensors.values()))
+
+
+def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
+    version = 1 + code_uint(coder, None if known is None else _version(known) - 1)
+    if version > DECODER_VERSION:
         raise PactError(
             f"the message was written for decoder version {version}, this is version {DECODER_VERSION}",
             where="message",
@@ -193,20 +198,20 @@ def _code_header(coder: Coder, known: Compressed | None, note: Note) -> tuple[Ar
     sizes = _code_sizes(coder, None if architecture is None else architecture.sizes, most=_MOST_SIZES)
     note("architecture")
     if identity == OWN_MODULE_ID and not sizes:
-        return OwnModule(input_shape, classes), arithmetic
-    return Architecture(identity, sizes, input_shape, classes), arithmetic
+        return Header(version, OwnModule(input_shape, classes), arithmetic)
+    return Header(version, Architecture(identity, sizes, input_shape, classes), arithmetic)
 
 
 def _code_problem(coder: Coder, architecture: Architecture | OwnModule | None) -> tuple[tuple[int, ...], int]:
     index = None
     if architecture is not None:
         problem = (architecture.input_shape, architecture.classes)
-        index = 1 + _COMMON_PROBLEMS.index(problem) if problem in _COMMON_PROBLEMS else 0
+        index = 1 + COMMON_PROBLEMS.index(problem) if problem in COMMON_PROBLEMS else 0
     index = code_uint(coder, index)
-    if index > len(_COMMON_PROBLEMS):
-        raise PactError(f"the message names problem {index}, only {len(_COMMON_PROBLEMS)} are known", where="message")
+    if index > len(COMMON_PROBLEMS):
+        raise PactError(f"the message names problem {index}, only {len(COMMON_PROBLEMS)} are known", where="message")
     if index > 0:
-        return _COMMON_PROBLEMS[index - 1]
+        return COMMON_PROBLEMS[index - 1]
     shape = _code_sizes(coder, None if architecture is None else architecture.input_shape, most=3)
     return shape, code_uint(coder, None if architecture is None else architecture.classes)
 

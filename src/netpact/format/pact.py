@@ -15,7 +15,7 @@ from netpact.display import Displayed
 from netpact.errors import PactError
 from netpact.files import read_bytes, write_atomically
 from netpact.format.compressed import Compressed
-from netpact.format.message import DEFAULT_MAX_PARAMETERS, decode_message, encode_message, peek_architecture
+from netpact.format.message import DEFAULT_MAX_PARAMETERS, decode_message, encode_message, peek_header
 from netpact.limits import Limits
 
 if TYPE_CHECKING:
@@ -77,11 +77,16 @@ class Pact(Displayed):
 
     @property
     def architecture(self) -> Architecture | OwnModule:
-        return peek_architecture(self.message)[0]
+        return peek_header(self.message).architecture
 
     @property
     def arithmetic(self) -> str:
-        return peek_architecture(self.message)[1]
+        return peek_header(self.message).arithmetic
+
+    @property
+    def decoder_version(self) -> int:
+        """The first decoder that has all that the message uses; a certificate assumes it to be older than the data."""
+        return peek_header(self.message).version
 
     def with_certificate(self, certificate: Certificate | None) -> Pact:
         """The same message with another certificate, or with none; then the statement about the original goes too."""

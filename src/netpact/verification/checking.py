@@ -11,7 +11,7 @@ from netpact.certificates import Certificate, check_bound
 from netpact.certification import open_module
 from netpact.datasets import Data
 from netpact.errors import PactError
-from netpact.format import DECODER_VERSION, DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
 from netpact.limits import Limits
 from netpact.priors import Ground, find_ground, open_subject
 from netpact.progress import Progress
@@ -90,7 +90,7 @@ def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list
         ("the number of bytes", length, certificate.message_bytes),
         ("the number of bits", code_bits, certificate.code_bits),
         ("the arithmetic", pact.arithmetic, certificate.arithmetic),
-        ("the decoder version", DECODER_VERSION, certificate.decoder_version),
+        ("the decoder version", pact.decoder_version, certificate.decoder_version),
         ("the number of classes", data.classes, certificate.classes),
         ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
     ]

@@ -1,0 +1,156 @@
+"""A decoder that grows gets another version: a certificate names the one that it assumes to be older than its data.
+
+The tables below are what version 1 can say, frozen. Never change them: what is added belongs to a later version, with a
+snapshot of its own beside this one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from format.format_examples import NETWORKS
+
+from netpact.certification import certify
+from netpact.coding import Decoder, code_uint
+from netpact.datasets import Data
+from netpact.errors import PactError
+from netpact.format import DECODER_VERSION, message, seal, versions
+from netpact.forms import FORMS, VARIANTS
+from netpact.models import Architecture
+from netpact.models.families import FAMILIES
+from netpact.models.norms import AS_TRAINED, FOLDED
+
+VERSION_1: dict[str, Any] = {
+    "forms": {
+        0: "zero",
+        1: "uniform",
+        2: "ternary",
+        3: "codebook",
+        4: "exact",
+        5: "ternary-map",
+        6: "projection",
+        7: "low-rank",
+        8: "relative",
+    },
+    "families": {
+        1: "linear",
+        2: "mlp",
+        3: "lenet5",
+        4: "conv",
+        5: "oriented",
+        7: "convnet",
+        8: "alexnet",
+        9: "vgg",
+        10: "resnet",
+        11: "preresnet",
+        12: "wrn",
+        13: "densenet",
+    },
+    "projections": ["hadamard", "signs"],
+    "problems": [((1, 28, 28), 10), ((3, 32, 32), 10), ((1, 8, 8), 10), ((3, 32, 32), 100), ((1, 32, 32), 10)],
+    "last sizes": {5: [1, 2, 3, 4], 9: [1, 2], 10: [1, 2], 11: [1, 2], 12: [1, 2], 13: [1, 2]},
+}
+
+
+def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
+    """Whoever adds a form, a family, a view or a problem meets this test: raise DECODER_VERSION."""
+    assert set(versions.FORMS_SINCE) == set(FORMS)
+    assert set(versions.FAMILIES_SINCE) == {0, *FAMILIES}
+    assert list(versions.PROJECTIONS_SINCE) == list(VARIANTS)
+    assert len(versions.PROBLEMS_SINCE) == len(versions.COMMON_PROBLEMS)
+    assert set(versions.LAST_SIZES_SINCE) == {5, *(family.id for family in FAMILIES.values() if family.normed)}
+    newest = [*versions.FORMS_SINCE.values(), *versions.FAMILIES_SINCE.values(), *versions.PROJECTIONS_SINCE.values()]
+    newest += [*versions.PROBLEMS_SINCE, *(v for table in versions.LAST_SIZES_SINCE.values() for v in table.values())]
+    assert max(newest) == DECODER_VERSION, "the newest version is the one that brought the newest thing"
+
+
+def test_version_1_is_what_it_was() -> None:
+    def first(table: Any) -> list[Any]:
+        return [key for key, since in table.items() if since == 1]
+
+    assert {tag: FORMS[tag].name for tag in first(versions.FORMS_SINCE)} == VERSION_1["forms"]
+    families = {number: FAMILIES[number].name for number in first(versions.FAMILIES_SINCE) if number}
+    assert families == VERSION_1["families"]
+    assert first(versions.PROJECTIONS_SINCE) == VERSION_1["projections"]
+    problems = zip(versions.COMMON_PROBLEMS, versions.PROBLEMS_SINCE, strict=True)
+    assert [problem for problem, since in problems if since == 1] == VERSION_1["problems"]
+    assert {number: first(table) for number, table in versions.LAST_SIZES_SINCE.items()} == VERSION_1["last sizes"]
+
+
+@pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)
+def test_the_last_sizes_that_exist_are_those_in_the_table(number: int) -> None:
+    """One that the architecture takes and the table does not know would be a view without a version."""
+    known = versions.LAST_SIZES_SINCE[number]
+    sizes = FAMILIES[number].default_sizes[:-1]
+    taken = []
+    for last in range(1, 40):
+        try:
+            Architecture(number, (*sizes, last), (3, 32, 32), 10)
+        except PactError:
+            continue
+        taken.append(last)
+    assert taken == list(known)
+    assert (AS_TRAINED, FOLDED) == (1, 2)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_examples_are_messages_of_version_1(name: str) -> None:
+    pact = seal(NETWORKS[name])
+    assert pact.decoder_version == 1
+    assert read_version(pact.message) == 1
+
+
+LINEAR = NETWORKS["linear"]
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [("FORMS_SINCE", LINEAR.tensors["fc1.weight"].form.tag), ("FAMILIES_SINCE", LINEAR.architecture.id)],
+)
+def test_what_is_new_raises_the_version_of_the_messages_that_use_it(
+    table: str, key: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if one thing had come with version 2."""
+    old = seal(LINEAR)
+    monkeypatch.setattr(versions, table, {**getattr(versions, table), key: 2})
+    monkeypatch.setattr(message, "DECODER_VERSION", 2)
+    new = seal(LINEAR)
+    assert new.message != old.message
+    assert new.decoder_version == 2
+    assert new.decode().tensors.keys() == LINEAR.tensors.keys()
+    with pytest.raises(PactError, match=r"decoder version 1, and uses what came with version 2"):
+        old.decode()
+
+
+def test_a_message_does_not_say_a_higher_version_than_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two spellings of one network would be two messages."""
+    monkeypatch.setattr(message, "DECODER_VERSION", 2)
+    monkeypatch.setattr(message, "_version", lambda compressed: 2)
+    higher = seal(LINEAR)
+    monkeypatch.undo()
+    monkeypatch.setattr(message, "DECODER_VERSION", 2)
+    with pytest.raises(PactError, match="not the message of the network"):
+        higher.decode()
+
+
+def test_a_version_that_is_not_known_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message, "_version", lambda compressed: 2)
+    monkeypatch.setattr(message, "DECODER_VERSION", 2)
+    newer = seal(LINEAR)
+    monkeypatch.undo()
+    with pytest.raises(PactError, match="written for decoder version 2, this is version 1"):
+        newer.decode()
+
+
+def test_a_certificate_names_the_version_of_its_message(digits: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the newest one: a later release changes nothing about what an old file assumes."""
+    monkeypatch.setattr(message, "DECODER_VERSION", 2)
+    certificate = certify(seal(LINEAR), digits).certificate
+    assert certificate is not None
+    assert certificate.decoder_version == 1
+    assert any("Decoder version 1 " in sentence for sentence in certificate.assumptions)
+
+
+def read_version(coded: bytes) -> int:
+    return 1 + code_uint(Decoder(coded), None)
