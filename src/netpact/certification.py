@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
-from netpact.datasets import Data
+from netpact.certificates.names import check_name, make_name
+from netpact.datasets import Data, is_sorted
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
 from netpact.limits import Limits
-from netpact.models import OwnModule
+from netpact.models import OwnModule, hash_source, name_model
 from netpact.network import count_errors
 from netpact.network.hidden_state import open_own_module
 from netpact.priors import Ground, find_ground, helper_module, open_subject
@@ -34,6 +35,7 @@ def certify(
     base: Base | str | Path | None = None,
     base_data: object = None,
     repeats: bool = False,
+    public_seed: str = "",
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Pact:
@@ -51,6 +53,9 @@ def certify(
     base_data  what the base was trained on, where it is at hand: copies of training samples in it are refused
     repeats  declares that the distribution itself repeats values, as tables and texts do. Otherwise exact copies of
            samples are left out: each is counted once. Either is said in the sentence
+    public_seed  with a helper and samples that sort_samples has sorted: declares that the split's counter was fixed
+           publicly before the samples were collected, and names where ("NIST beacon of 2 May 2025, last two digits").
+           Without, and for data that were not published, the sentence says that their order was not chosen
     max_parameters  networks of more are refused before they take memory; raise it for a file that you trust
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
@@ -58,6 +63,7 @@ def certify(
     pact, source, base = subject.pact, subject.data, subject.base
     module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
     ground = find_ground(pact, source, base, subject.base_data, repeats=repeats, max_parameters=max_parameters)
+    order = _find_order(ground, source, public_seed)
     helper = (
         None
         if base is None
@@ -73,6 +79,7 @@ def certify(
         )
 
     transfer = base if ground.prior == "transfer" else None
+    own_model = subject.model if ground.prior == "conditional" else None
     certificate = Certificate(
         bound=bound(form),
         form=form,
@@ -84,7 +91,7 @@ def certify(
         message_sha256=pact.message_sha256,
         prior=ground.prior,
         arithmetic=arithmetic,
-        data_name=source.name,
+        data_name=make_name(source.name),
         data_fingerprint=source.train.fingerprint(),
         classes=source.classes,
         test_errors=None if tested is None else tested.errors,
@@ -95,15 +102,36 @@ def certify(
         hoeffding_bound=bound("hoeffding"),
         decoder_version=pact.decoder_version,
         netpact_version=__version__,
-        module=_model_name(subject.model) if ground.prior == "conditional" else "",
-        base_name="" if transfer is None else transfer.name,
+        module="" if own_model is None else make_name(name_model(own_model)),
+        module_sha256="" if own_model is None else hash_source(own_model, module),
+        base_name="" if transfer is None else make_name(transfer.name),
         base_sha256="" if transfer is None else transfer.sha256,
         base_data_fingerprint=ground.base_data_fingerprint,
         helper=helper,
         copies=ground.copies,
         repeats=repeats,
+        order=order,
+        order_source=public_seed,
     )
     return pact.with_certificate(certificate)
+
+
+def _find_order(ground: Ground, data: Data, public_seed: str) -> str:
+    """What fixed the places of the samples: a key of certificates.ORDERS, or "" where places do not matter."""
+    if public_seed:
+        check_name(public_seed, name="public_seed")
+        if ground.split is None:
+            raise PactError("no samples are set aside by a seed here", where="public_seed", hint="leave it out")
+        if not is_sorted(data.train):
+            raise PactError(
+                "with a public seed the samples have to be sorted, so that their order in the file has no influence",
+                where="public_seed",
+                hint="sort_samples(data), or --data FILE.npz:sorted, for the helper's training as well",
+            )
+        return "public-seed"
+    if ground.split is None:
+        return ""
+    return "published" if ground.published else "declared"
 
 
 def _state_hold_out(
@@ -121,7 +149,7 @@ def _state_hold_out(
     module = helper_module(base, base.recipe, data, max_parameters=max_parameters)
     counted = count_errors(module, ground.samples, arithmetic=pact.arithmetic)
     return Helper(
-        name=base.name,
+        name=make_name(base.name),
         sha256=base.sha256,
         recipe=write_recipe(base.recipe.to_json()),
         percent=ground.split.percent,
@@ -158,8 +186,3 @@ def open_module(
         )
     inputs, _ = next(iter(data.train.batches(64)))
     return open_own_module(lambda module: pact.to_module(module, max_parameters=max_parameters), model, inputs)
-
-
-def _model_name(model: OwnModel | None) -> str:
-    name = getattr(model, "__qualname__", type(model).__qualname__)
-    return f"{getattr(model, '__module__', type(model).__module__)}:{name}"

@@ -66,12 +66,20 @@ def twenty(digits: Data) -> ArraySamples:
 
 def as_if_drawn(pact: Pact, honest: Certificate, times: int, **changes: Any) -> Pact:
     """The certificate that counts every copy, as a netpact without this check stated it."""
-    counts: dict[str, Any] = {"errors": honest.errors * times, "samples": honest.samples * times, "code_bits": honest.code_bits}
+    counts: dict[str, Any] = {
+        "errors": honest.errors * times,
+        "samples": honest.samples * times,
+        "code_bits": honest.code_bits,
+    }
     bounds: dict[str, Any] = {
         name: risk_bound(**counts, delta=honest.delta, form=form)
         for name, form in (("bound", "exact"), ("kl_bound", "kl"), ("hoeffding_bound", "hoeffding"))
     }
-    counted: dict[str, Any] = {"errors": counts["errors"], "samples": counts["samples"], "near_ties": honest.near_ties * times}
+    counted: dict[str, Any] = {
+        "errors": counts["errors"],
+        "samples": counts["samples"],
+        "near_ties": honest.near_ties * times,
+    }
     return pact.with_certificate(replace(honest, **counted, **bounds, **changes))
 
 

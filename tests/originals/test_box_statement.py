@@ -38,7 +38,7 @@ def test_a_true_statement_is_agreed_and_pays_for_both_messages(boxed: Case) -> N
     expected = risk_bound(errors=certificate.errors, samples=1000, code_bits=bits, delta=0.05)
     assert certificate.bound == expected > certificate.compressed.bound
     assert certificate.compressed == boxed.pact.certificate  # one event: delta is not split
-    assert "the original network linear" in certificate.sentence()
+    assert 'the original network "linear"' in certificate.sentence()
     assert boxed.pact.certificate == netpact.certify(Pact(boxed.pact.message), boxed.data).certificate
 
 

@@ -61,7 +61,7 @@ def test_a_true_statement_is_agreed_and_is_the_sum(case: Case) -> None:
     assert verdict.own_bound == pytest.approx(certificate.bound, abs=1e-9)
     assert certificate.kind == "certificate"
     assert certificate.original_sha256 == hash_network(case.original)
-    assert "the original network linear" in certificate.sentence()
+    assert 'the original network "linear"' in certificate.sentence()
 
 
 def test_the_sum_is_rounded_outward_and_capped() -> None:

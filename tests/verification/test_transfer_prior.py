@@ -67,7 +67,7 @@ def test_the_base_makes_the_bound_small_and_is_named(case: Case) -> None:
     assert certificate.base_data_fingerprint == case.base_data.fingerprint()
     alone = certify(seal(compress(trace(case.network, case.data), Quantize(bits=2))), case.data)
     assert certificate.bound < stated(alone).bound
-    assert certificate.sentence().startswith("If the base network ground was fixed before the data, with")
+    assert certificate.sentence().startswith('If the base network "ground" was fixed before the data, with')
     for base_data in (case.base_data, None):
         verdict = verify(Pact.from_bytes(case.pact.to_bytes()), case.data, base=case.base, base_data=base_data)
         assert verdict.agreed, verdict.reasons

@@ -2,7 +2,7 @@
 
 from netpact.certificates.bound import FORMS, risk_bound
 from netpact.certificates.box import BoxCertificate
-from netpact.certificates.certificate import ARITHMETICS, PRIORS, Certificate
+from netpact.certificates.certificate import ARITHMETICS, ORDERS, PRIORS, Certificate
 from netpact.certificates.helper import Helper, write_recipe
 from netpact.certificates.json_form import check_keys, read_object
 from netpact.certificates.length import code_bits, elias_delta_bits
@@ -15,6 +15,7 @@ from netpact.certificates.tail import invert_tail, log_tail
 __all__ = [
     "ARITHMETICS",
     "FORMS",
+    "ORDERS",
     "PRIORS",
     "BoxCertificate",
     "Certificate",

@@ -9,9 +9,10 @@ from typing import ClassVar
 
 from netpact.certificates import box_wording as wording
 from netpact.certificates.certificate import ARITHMETICS, Certificate
-from netpact.certificates.inputs import failure_probability, hex_digest, real_number, text, whole_number
+from netpact.certificates.inputs import failure_probability, hex_digest, real_number, whole_number
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
+from netpact.certificates.names import check_name
 from netpact.certificates.statement import Statement
 from netpact.errors import PactError, one_of
 
@@ -49,7 +50,7 @@ class BoxCertificate(Statement):
             raise PactError(f"a certificate is needed, got {type(self.compressed).__name__}", where="compressed")
         for name, value in self._checked_numbers().items():
             object.__setattr__(self, name, value)
-        text(self.original_name, name="original_name")
+        check_name(self.original_name, name="original_name")
         hex_digest(self.original_sha256, name="original_sha256")
         if not isinstance(self.original_arithmetic, str) or self.original_arithmetic not in ARITHMETICS:
             raise one_of(self.original_arithmetic, ARITHMETICS, option="original_arithmetic")

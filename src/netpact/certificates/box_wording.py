@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netpact.certificates.original_wording import DIGITS_SHOWN
-from netpact.certificates.wording import condition, confidence_percent, drawn, percent_up
+from netpact.certificates.names import quote
+from netpact.certificates.wording import DIGITS_SHOWN, condition, confidence_percent, drawn, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.box import BoxCertificate
@@ -33,8 +33,8 @@ def declarations(certificate: BoxCertificate) -> tuple[str, ...]:
     """What whoever made the certificate declares, and the program cannot check."""
     return (
         *certificate.compressed.declarations,
-        f"The original network {certificate.original_name} is the network in the file with other weights, and holds "
-        "nothing but its parameters and buffers.",
+        f"The original network {quote(certificate.original_name)} is the network in the file with other weights, and "
+        "holds nothing but its parameters and buffers.",
     )
 
 
@@ -43,7 +43,7 @@ def sentence(certificate: BoxCertificate) -> str:
     return (
         f"{condition(certificate.compressed)} probability at least {confidence_percent(certificate.delta)} % over the "
         f"draw of the {certificate.compressed.samples:,} {drawn(certificate.compressed)}, the original network "
-        f"{certificate.original_name} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) and every other network "
-        f"as close to the one in this file errs on at most {percent_up(certificate.bound)} % of new samples from the "
-        "same distribution."
+        f"{quote(certificate.original_name)} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) and every other "
+        f"network as close to the one in this file errs on at most {percent_up(certificate.bound)} % of new samples "
+        "from the same distribution."
     )

@@ -17,11 +17,11 @@ from netpact.certificates.inputs import (
     failure_probability,
     hex_digest,
     real_number,
-    text,
     whole_number,
 )
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
+from netpact.certificates.names import check_fingerprint, check_name, check_version
 from netpact.certificates.statement import Statement
 from netpact.errors import PactError, one_of
 
@@ -33,6 +33,15 @@ PRIORS: Mapping[str, str] = MappingProxyType(
         "transfer": "the decoder and a base network, trained on other data, were fixed before the data",
         "data-dependent": "the decoder was fixed before the data, and a helper network was computed from a part of "
         "them that the bound leaves out",
+    }
+)
+# What fixed the order of samples that are split by their places.
+ORDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "published": "the data set, by its published order",
+        "public-seed": "the samples are sorted by the SHA-256 of their inputs, and the seed of the split was public "
+        "before they were collected",
+        "declared": "whoever wrote the data down, who declares not to have looked at the samples for it",
     }
 )
 # The precision that errors were counted in.
@@ -47,17 +56,20 @@ class Certificate(Statement):
     tolerance. The test fields are there to look at and are no part of the bound. With a data-dependent prior the
     samples are those that the helper network has not seen; data_fingerprint is that of all training data.
     copies are exact copies of samples: they are left out, and not among `samples`; with `repeats` the distribution is
-    declared to repeat values, and they are among them.
+    declared to repeat values, and they are among them. order tells what fixed the places of samples, where places
+    decide which of them are certified: a key of ORDERS; order_source names where a public seed comes from.
     """
 
     layout: ClassVar[Layout] = Layout(
         groups={
             "data": {"name": "data_name", "fingerprint": "data_fingerprint"},
             "base": {"name": "base_name", "sha256": "base_sha256", "data_fingerprint": "base_data_fingerprint"},
+            "module_code": {"sha256": "module_sha256"},
             "copies": {"number": "copies", "repeats": "repeats"},
+            "order": {"fixed_by": "order", "source": "order_source"},
         },
         records={"helper": Helper},
-        optional=("base", "copies", "helper"),
+        optional=("base", "copies", "helper", "module_code", "order"),
         numbers=("train_error", "test_error"),
     )
     words: ClassVar[ModuleType] = wording
@@ -91,6 +103,9 @@ class Certificate(Statement):
     helper: Helper | None = None
     copies: int = 0
     repeats: bool = False
+    order: str = ""
+    order_source: str = ""
+    module_sha256: str = ""
 
     def __post_init__(self) -> None:
         # Frozen: numpy numbers are replaced by Python's once, here, so that records compare and serialise alike.
@@ -100,6 +115,7 @@ class Certificate(Statement):
         self._check_agreement()
         self._check_base()
         self._check_helper()
+        self._check_order()
 
     def _checked_numbers(self) -> dict[str, object]:
         k, m = error_counts(errors=self.errors, samples=self.samples)
@@ -138,7 +154,7 @@ class Certificate(Statement):
         return {
             "test_samples": m,
             "test_errors": whole_number(self.test_errors, name="test_errors", lowest=0, highest=m),
-            "test_fingerprint": text(self.test_fingerprint, name="test_fingerprint"),
+            "test_fingerprint": check_fingerprint(self.test_fingerprint, name="test_fingerprint"),
         }
 
     def _check_names(self) -> None:
@@ -149,10 +165,13 @@ class Certificate(Statement):
         ):
             if not isinstance(value, str) or value not in table:
                 raise one_of(value, table, option=name)
-        for name in ("data_name", "data_fingerprint", "netpact_version"):
-            text(getattr(self, name), name=name)
-        if not isinstance(self.module, str):
-            raise PactError(f"a text is needed, got {self.module!r}", where="module")
+        check_name(self.data_name, name="data_name")
+        check_fingerprint(self.data_fingerprint, name="data_fingerprint")
+        check_version(self.netpact_version, name="netpact_version")
+        if self.module != "":
+            check_name(self.module, name="module")
+        if self.module_sha256 != "":
+            hex_digest(self.module_sha256, name="module_sha256")
         hex_digest(self.message_sha256, name="message_sha256")
 
     def _check_agreement(self) -> None:
@@ -173,6 +192,8 @@ class Certificate(Statement):
                 where="prior",
                 hint="a module of the user makes a certificate conditional; netpact's own networks have no name here",
             )
+        if self.module_sha256 and not self.module:
+            raise PactError("a hash of the code of a module, but no module", where="module_sha256")
 
     def _check_base(self) -> None:
         for name in ("base_name", "base_sha256", "base_data_fingerprint"):
@@ -182,8 +203,10 @@ class Certificate(Statement):
             if self.base_name or self.base_sha256 or self.base_data_fingerprint:
                 raise PactError(f"prior {self.prior!r} does not go with a base network", where="prior")
             return
-        text(self.base_name, name="base_name")
+        check_name(self.base_name, name="base_name")
         hex_digest(self.base_sha256, name="base_sha256")
+        if self.base_data_fingerprint:
+            check_fingerprint(self.base_data_fingerprint, name="base_data_fingerprint")
         if self.base_data_fingerprint == self.data_fingerprint:
             raise PactError(
                 "the base network was trained on the data of this certificate",
@@ -204,6 +227,20 @@ class Certificate(Statement):
             raise PactError(f"at most {self.samples} errors are possible", where="helper, errors")
         if not self.helper.errors / self.samples <= self.helper.bound <= 1.0:
             raise PactError("from the helper's share of errors to 1 is allowed", where="helper, bound")
+
+    def _check_order(self) -> None:
+        if self.helper is None:
+            if self.order or self.order_source:
+                raise PactError("no samples are set aside by their places here", where="order")
+            return
+        if not self.order:  # a certificate from before the order was stated: nothing is known of it
+            object.__setattr__(self, "order", "declared")
+        if not isinstance(self.order, str) or self.order not in ORDERS:
+            raise one_of(self.order, ORDERS, option="order")
+        if self.order == "public-seed":
+            check_name(self.order_source, name="order_source")
+        elif self.order_source != "":
+            raise PactError("only a public seed has a source", where="order_source")
 
     @property
     def train_error(self) -> float:

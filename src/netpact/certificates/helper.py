@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 
 from netpact.certificates.inputs import MAX_SAMPLES, hex_digest, real_number, text, whole_number
 from netpact.certificates.json_form import check_keys, read_object
+from netpact.certificates.names import check_name
 from netpact.errors import PactError
 
 
@@ -32,7 +33,7 @@ class Helper:
     bound: float
 
     def __post_init__(self) -> None:
-        text(self.name, name="helper, name")
+        check_name(self.name, name="helper, name")
         hex_digest(self.sha256, name="helper, sha256")
         if write_recipe(read_object(text(self.recipe, name="helper, recipe"))) != self.recipe:
             raise PactError("JSON with sorted keys and without spaces is needed", where="helper, recipe")

@@ -15,10 +15,10 @@ from netpact.certificates.inputs import (
     failure_probability,
     hex_digest,
     real_number,
-    text,
     whole_number,
 )
 from netpact.certificates.json_form import Layout
+from netpact.certificates.names import check_fingerprint, check_name
 from netpact.certificates.statement import Statement
 from netpact.errors import PactError, one_of
 
@@ -63,8 +63,9 @@ class OriginalCertificate(Statement):
     def __post_init__(self) -> None:
         for name, value in self._checked_numbers().items():
             object.__setattr__(self, name, value)
-        for name in ("unlabelled_name", "unlabelled_fingerprint", "original_name"):
-            text(getattr(self, name), name=name)
+        for name in ("unlabelled_name", "original_name"):
+            check_name(getattr(self, name), name=name)
+        check_fingerprint(self.unlabelled_fingerprint, name="unlabelled_fingerprint")
         hex_digest(self.original_sha256, name="original_sha256")
         if not isinstance(self.original_arithmetic, str) or self.original_arithmetic not in ARITHMETICS:
             raise one_of(self.original_arithmetic, ARITHMETICS, option="original_arithmetic")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netpact.certificates.wording import condition, confidence_percent, drawn, percent_up
+from netpact.certificates.names import quote
+from netpact.certificates.wording import DIGITS_SHOWN, condition, confidence_percent, drawn, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.original import OriginalCertificate
-
-DIGITS_SHOWN = 12  # of the sha256, in a sentence for people
 
 
 def theorem(certificate: OriginalCertificate) -> str:
@@ -34,10 +33,10 @@ def declarations(certificate: OriginalCertificate) -> tuple[str, ...]:
     """What whoever made the certificate declares, and the program cannot check."""
     return (
         *certificate.compressed.declarations,
-        f"The samples of {certificate.unlabelled_name} were used neither in training nor in any choice about either "
-        "network. (Checked: none is an exact copy of a training sample, or of a test sample where the data have "
+        f"The samples of {quote(certificate.unlabelled_name)} were used neither in training nor in any choice about "
+        "either network. (Checked: none is an exact copy of a training sample, or of a test sample where the data have "
         "any. Not checked: near copies, and other data that training may have used.)",
-        f"The original network {certificate.original_name} holds nothing but its parameters and buffers.",
+        f"The original network {quote(certificate.original_name)} holds nothing but its parameters and buffers.",
     )
 
 
@@ -47,7 +46,7 @@ def sentence(certificate: OriginalCertificate) -> str:
         f"{condition(certificate.compressed)} probability at least {confidence_percent(certificate.delta)} % over the "
         f"draw of the {certificate.compressed.samples:,} {drawn(certificate.compressed)} and the "
         f"{certificate.unlabelled_samples:,} unlabelled ones{_left_out(certificate)}, the original network "
-        f"{certificate.original_name} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) errs on at most "
+        f"{quote(certificate.original_name)} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) errs on at most "
         f"{percent_up(certificate.bound)} % of new samples from the same distribution."
     )
 

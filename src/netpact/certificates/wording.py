@@ -5,9 +5,13 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from typing import TYPE_CHECKING
 
+from netpact.certificates.names import quote
+
 if TYPE_CHECKING:
     from netpact.certificates.certificate import Certificate
+    from netpact.certificates.helper import Helper
 
+DIGITS_SHOWN = 12  # of a sha256, in a sentence for people
 _FORM_NAMES = {
     "exact": "binomial tail inversion",
     "kl": "the Chernoff (kl) relaxation of binomial tail inversion",
@@ -41,18 +45,19 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
     elif certificate.copies:
         premises += (f"The {certificate.copies:,} exact copies that were left out are copies, not draws of their own.",)
     if certificate.prior == "conditional":
-        premises += (f"The module {certificate.module} was fixed before the data.",)
+        premises += (f"The module {_module(certificate)} was fixed before the data.",)
     if certificate.prior == "transfer":
         premises += (
-            f"The base network {certificate.base_name} (sha256 {certificate.base_sha256}) was fixed before the sample "
-            "was drawn, and does not depend on it.",
+            f"The base network {quote(certificate.base_name)} (sha256 {certificate.base_sha256}) was fixed before the "
+            "sample was drawn, and does not depend on it.",
         )
     if certificate.helper is not None:
         helper = certificate.helper
         premises += (
-            f"The helper network {helper.name} (sha256 {helper.sha256}) was computed from {helper.samples:,} samples "
-            f"alone: {helper.percent} % of the training data, drawn by counter {helper.counter}. That draw is a "
-            "function of the number of samples, percent and counter; the last two are in the message, and paid for.",
+            f"The helper network {quote(helper.name)} (sha256 {helper.sha256}) was computed from {helper.samples:,} "
+            f"samples alone: {helper.percent} % of the training data, drawn by counter {helper.counter}. That draw is "
+            "a function of the number of samples, percent and counter; the last two are in the message, and paid for.",
+            _order_premise(certificate, helper),
             "The hold-out bound counts no bits: it holds if percent and counter were fixed before the data were "
             "looked at.",
         )
@@ -62,27 +67,29 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
 def declarations(certificate: Certificate) -> tuple[str, ...]:
     """What whoever made the certificate declares, and the program cannot check."""
     declared: tuple[str, ...] = (
-        f"The samples of {certificate.data_name} are independent draws from the distribution of interest.",
+        f"The samples of {quote(certificate.data_name)} are independent draws from the distribution of interest.",
         f"delta = {certificate.delta!r} and the form {certificate.form!r} were chosen before looking at the data.",
         "Nothing outside the message was chosen by looking at the training data: no input scaling, no features, no "
         "removal of samples.",
     )
     if certificate.prior == "conditional":
-        declared += (f"The code of the module {certificate.module} holds nothing learned from the training data.",)
+        declared += (f"The code of the module {_module(certificate)} holds nothing learned from the training data.",)
     if certificate.prior == "transfer":
         source = certificate.base_data_fingerprint or "data that are not named"
         declared += (
-            f"The base network {certificate.base_name} was trained on {source}, none of which are samples of "
-            f"{certificate.data_name}, and was not chosen among several by looking at them.",
+            f"The base network {quote(certificate.base_name)} was trained on {source}, none of which are samples of "
+            f"{quote(certificate.data_name)}, and was not chosen among several by looking at them.",
         )
     if certificate.helper is not None:
         helper = certificate.helper
         declared += (
-            f"The recipe of the helper network {helper.name} was chosen without looking at the {certificate.samples:,} "
-            f"certified samples. Looking at the other {helper.samples:,} is free.",
-            f"The helper network {helper.name} is what this recipe makes of those {helper.samples:,} samples. (Checked "
-            "by whoever trains it again: verify --retrain.)",
+            f"The recipe of the helper network {quote(helper.name)} was chosen without looking at the "
+            f"{certificate.samples:,} certified samples. Looking at the other {helper.samples:,} is free.",
+            f"The helper network {quote(helper.name)} is what this recipe makes of those {helper.samples:,} samples. "
+            "(Checked by whoever trains it again: verify --retrain.)",
         )
+        if certificate.order != "published":
+            declared += (_order_premise(certificate, helper),)
     if certificate.test_errors is not None:
         declared += (
             "The test samples were used neither in training nor in any choice; if they were, the test error is biased, "
@@ -118,13 +125,39 @@ def drawn(certificate: Certificate) -> str:
     """Which samples the statement is about."""
     left_out = 0 if certificate.repeats else certificate.copies
     unseen = "" if certificate.helper is None else " that it has not seen"
+    if certificate.order == "published":
+        unseen += ", drawn by their places in the published data set,"
     return f"training samples{unseen}" + (f" ({left_out:,} exact copies were left out)" if left_out else "")
 
 
 def condition(certificate: Certificate) -> str:
     """How the sentence begins: with the premises that its prior and its samples need, where they need any."""
-    premises = [premise for premise in (_repeats(certificate), _prior(certificate)) if premise]
+    premises = [premise for premise in (_order(certificate), _repeats(certificate), _prior(certificate)) if premise]
     return f"If {', and '.join(premises)}, with" if premises else "With"
+
+
+def _order(certificate: Certificate) -> str:
+    if certificate.helper is None or certificate.order == "published":
+        return ""
+    if certificate.order == "public-seed":
+        seed = f"the seed {certificate.helper.counter} ({quote(certificate.order_source)})"
+        return f"{seed} was fixed publicly before the samples were collected"
+    return "the order of the samples was not chosen by looking at them"
+
+
+def _order_premise(certificate: Certificate, helper: Helper) -> str:
+    if certificate.order == "published":
+        return "The samples stand in the order of the published data set, which nobody here could choose."
+    if certificate.order == "public-seed":
+        return (
+            "The samples are sorted by the SHA-256 of their inputs before they are split, so their order in a data "
+            f"file has no influence; and the seed of the split, {helper.counter}, was fixed publicly before the "
+            "samples were collected."
+        )
+    return (
+        "The order of the samples was not chosen by looking at them: whoever writes them down decides by it which of "
+        "them are certified."
+    )
 
 
 def _repeats(certificate: Certificate) -> str:
@@ -136,13 +169,19 @@ def _repeats(certificate: Certificate) -> str:
 
 def _prior(certificate: Certificate) -> str:
     if certificate.prior == "conditional":
-        return f"the module {certificate.module} was fixed before the data"
+        return f"the module {_module(certificate)} was fixed before the data"
     if certificate.prior == "transfer":
-        return f"the base network {certificate.base_name} was fixed before the data"
+        return f"the base network {quote(certificate.base_name)} was fixed before the data"
     if certificate.helper is not None:
         helper = certificate.helper
-        return f"the helper network {helper.name} was computed from {helper.samples:,} other samples alone"
+        return f"the helper network {quote(helper.name)} was computed from {helper.samples:,} other samples alone"
     return ""
+
+
+def _module(certificate: Certificate) -> str:
+    code = certificate.module_sha256
+    identified = f"code sha256 {code[:DIGITS_SHOWN]}..." if code else "its code is not identified"
+    return f"{quote(certificate.module)} ({identified})"
 
 
 def contradiction(test_error: float) -> str:

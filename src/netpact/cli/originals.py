@@ -116,7 +116,7 @@ def _open_original(
 
 
 def state_original(
-    case: Case, *, delta: float, repeats: bool, progress: Progress | None
+    case: Case, *, delta: float, repeats: bool, public_seed: str, progress: Progress | None
 ) -> OriginalCertificate | BoxCertificate:
     """The statement about the original: by fresh inputs where they were given, else by a box around the file's."""
     from netpact.originals import certify_box, certify_original
@@ -133,6 +133,7 @@ def state_original(
             base=case.base,
             base_data=case.base_data,
             repeats=repeats,
+            public_seed=public_seed,
             max_parameters=case.max_parameters,
             progress=progress,
         )
@@ -145,6 +146,7 @@ def state_original(
         model=case.model,
         base=case.base,
         repeats=repeats,
+        public_seed=public_seed,
         max_parameters=case.max_parameters,
         progress=progress,
     )

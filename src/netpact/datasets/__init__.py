@@ -5,6 +5,7 @@ from netpact.datasets.drawing import draw_samples
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.loading import NAMES, load_data
 from netpact.datasets.noise import add_label_noise
+from netpact.datasets.order import is_sorted, published_name, sort_samples
 from netpact.datasets.own import as_data, as_samples
 from netpact.datasets.problems import Problem, check_data
 from netpact.datasets.samples import ArraySamples, Batch, Data, Samples
@@ -30,10 +31,13 @@ __all__ = [
     "describe",
     "draw_samples",
     "find_copies",
+    "is_sorted",
     "key_samples",
     "leave_out",
     "load_data",
     "open_stream",
+    "published_name",
     "set_aside",
+    "sort_samples",
     "split_indices",
 ]

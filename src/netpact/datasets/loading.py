@@ -13,6 +13,7 @@ from netpact.datasets import openml
 from netpact.datasets.arrays import check_labels, count_classes
 from netpact.datasets.catalogue import KNOWN, KnownSet, cache_folder, data_folders
 from netpact.datasets.npz import read_npz
+from netpact.datasets.order import SORTED
 from netpact.datasets.samples import ArraySamples, Data
 from netpact.datasets.splits import split_indices
 from netpact.datasets.variants import vary
@@ -28,18 +29,21 @@ def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
 
     A name may go on with a variant: "mnist:permuted-pixels", "mnist:permuted-classes", "mnist:random-labels",
     "mnist:symmetric-0.2", "mnist:pair-0.4" (label noise; with "-clean-test" the test set keeps its labels).
+    "mnist:sorted" and "mine.npz:sorted" have the training samples in an order that nobody chose: see sort_samples.
 
     limit  take only the first so many training samples; the name says so: "mnist[:1000]"
     """
     text, _, variant = str(name_or_path).partition(":")
     if text not in NAMES:  # a path may hold a colon
         text, variant = str(name_or_path), ""
+        if text.endswith(f".npz:{SORTED}"):
+            text, variant = text.removesuffix(f":{SORTED}"), SORTED
     if text == "digits":
         data = _digits()
     elif text in KNOWN:
         data = _known(text)
     elif text.endswith(".npz"):
-        path = Path(name_or_path).expanduser()
+        path = Path(text).expanduser()
         data = _from_file(path, name=path.stem, known=None)
     else:
         raise one_of(text, (*NAMES, "a path that ends in .npz"), option="data")
@@ -108,4 +112,5 @@ def _shorten(data: Data, limit: int) -> Data:
         raise PactError(f"a whole number from 1 to {data.train.count} is needed, got {limit!r}", where="limit")
     name = f"{data.name}[:{limit}]"
     train = cast(ArraySamples, data.train)  # load_data makes no other kind
-    return replace(data, name=name, train=train.take(slice(limit), name=f"{name} train"))
+    first = train.take(slice(limit), name=f"{name} train").derived_from(train)
+    return replace(data, name=name, train=first)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -56,12 +57,16 @@ class ArraySamples(Displayed):
     """Samples in memory. uint8 images stay uint8 and become x/255 batch by batch.
 
     The arrays are not copied where they fit already: whoever changes them afterwards changes the data.
+
+    origin  the samples that these are a named variant or the first ones of; None for any others. It is set by
+            derived_from alone and does not survive dataclasses.replace, so that nobody keeps it by accident
     """
 
     inputs: NDArray[Any]
     labels: NDArray[Any]
     name: str
     classes: int
+    origin: ArraySamples | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         classes = check_classes(self.classes)
@@ -70,10 +75,10 @@ class ArraySamples(Displayed):
         if not len(labels):
             raise PactError("no samples", where=self.name, hint="give at least one sample")
         check_range(labels, classes=classes, where=self.name)
-        for field, array in (("inputs", inputs), ("labels", labels)):
+        for part, array in (("inputs", inputs), ("labels", labels)):
             view = array.view()
             view.flags.writeable = False
-            object.__setattr__(self, field, view)
+            object.__setattr__(self, part, view)
         object.__setattr__(self, "classes", classes)
 
     @property
@@ -100,6 +105,12 @@ class ArraySamples(Displayed):
         for x, y in self.batches():
             running.update(x, y)
         return running.digest()
+
+    def derived_from(self, origin: ArraySamples) -> ArraySamples:
+        """The same samples, known to be a fixed function of others that keeps their order."""
+        same = copy.copy(self)
+        object.__setattr__(same, "origin", origin)
+        return same
 
     def take(self, indices: NDArray[np.int64] | slice, *, name: str) -> ArraySamples:
         """The samples at these places, in this order, under a name that says what was taken."""

@@ -3,6 +3,7 @@
 NAME:permuted-pixels    the places of an image permuted, all images alike, so that neighbours are none
 NAME:permuted-classes   the classes numbered otherwise
 NAME:random-labels      labels drawn anew, each class equally likely: no classifier's true error is below chance
+NAME:sorted             the training samples in an order that nobody chose, see order.py; also FILE.npz:sorted
 NAME:symmetric-0.2      label noise, see noise.py; NAME:pair-0.4, and both with -clean-test at the end
 """
 
@@ -15,6 +16,7 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from netpact.datasets.noise import add_label_noise, find_noise
+from netpact.datasets.order import SORTED, sort_samples
 from netpact.datasets.samples import ArraySamples, Data
 from netpact.errors import one_of
 from netpact.seed import Seed
@@ -24,12 +26,20 @@ Part = tuple[NDArray[Any], NDArray[Any]]
 
 def vary(data: Data, variant: str) -> Data:
     """A variant by name; what is random about it is the same every time."""
+    if variant == SORTED:
+        return sort_samples(data)
+    varied = _vary(data, variant)
+    # load_data makes no other kind of samples.
+    return replace(varied, train=cast(ArraySamples, varied.train).derived_from(cast(ArraySamples, data.train)))
+
+
+def _vary(data: Data, variant: str) -> Data:
     noise = find_noise(variant)
     if noise is not None:
         kind, rate, parts = noise
         return add_label_noise(data, kind=kind, rate=rate, seed=Seed(0).child("variant"), parts=parts)
     if variant not in VARIANTS:
-        allowed = (*VARIANTS, "symmetric-0.2", "pair-0.4 (any rate, maybe with -clean-test)")
+        allowed = (*VARIANTS, SORTED, "symmetric-0.2", "pair-0.4 (any rate, maybe with -clean-test)")
         raise one_of(variant, allowed, option=f"variant of {data.name}")
     name = f"{data.name}:{variant}"
 

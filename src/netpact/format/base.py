@@ -21,6 +21,7 @@ from netpact.format.compressed import Compressed
 from netpact.forms import Relative, Weights
 from netpact.limits import Limits
 from netpact.models import MAX_PARAMETERS
+from netpact.models.tensors import delimit
 from netpact.training import Recipe
 
 if TYPE_CHECKING:
@@ -63,11 +64,14 @@ class Base(Displayed):
 
     @property
     def sha256(self) -> str:
-        """Over name, shape and little-endian float64 numbers of every tensor, in the order of their names."""
+        """Over name, shape and little-endian float64 numbers of every tensor, in the order of their names.
+
+        Names are delimited, and a shape tells how many numbers follow, so no two networks are hashed as one text.
+        """
         digest = hashlib.sha256()
         for name in sorted(self.tensors):
             array = np.ascontiguousarray(self.tensors[name], dtype="<f8")
-            digest.update(f"{name} {array.shape};".encode() + array.tobytes())
+            digest.update(f"{delimit(name)} {array.shape};".encode() + array.tobytes())
         return digest.hexdigest()
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Weights:

@@ -13,6 +13,7 @@ from netpact.models.architecture import (
 from netpact.models.building import build, initialise, is_as_built
 from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
 from netpact.models.own import as_model, import_model, model_maker
+from netpact.models.source_code import hash_source, name_model
 from netpact.models.weights import check_weights_path, load_model, load_weights, save_weights
 
 __all__ = [
@@ -25,12 +26,14 @@ __all__ = [
     "as_model",
     "build",
     "check_weights_path",
+    "hash_source",
     "import_model",
     "initialise",
     "is_as_built",
     "load_model",
     "load_weights",
     "model_maker",
+    "name_model",
     "names",
     "parameter_count",
     "parameter_grids",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,14 @@ def state_of(module: nn.Module) -> dict[str, torch.Tensor]:
     if other:
         raise PactError(f"the state holds {', '.join(other)}, which are not tensors", where="state_dict")
     return {name: value.detach().to("cpu", copy=True).contiguous() for name, value in state.items()}
+
+
+def delimit(name: str) -> str:
+    """A tensor's name in a text that is hashed: one can tell where it ends.
+
+    Common names stay as they are. Others become JSON texts, whose quotes no common name has.
+    """
+    return name if re.fullmatch("[A-Za-z0-9_.-]+", name) else json.dumps(name)
 
 
 def pack_tensors(tensors: Mapping[str, torch.Tensor], note: Mapping[str, object] | None) -> bytes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netpact.certificates import BoxCertificate, check_bound
+from netpact.certificates import BoxCertificate, Certificate, check_bound
+from netpact.certificates.names import make_name
 from netpact.certification import open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
@@ -75,7 +77,11 @@ def verify_box(
     if errors > certificate.errors:
         reasons.append(f"{errors:,} errors within the box counted, the certificate says {certificate.errors:,}")
     own_bound = _recompute(certificate, samples.count, reasons)
-    return Verdict(tuple(reasons), certificate, errors, own_bound, given=part.given)
+    if reasons:
+        return Verdict(tuple(reasons), certificate, errors, own_bound, given=part.given)
+    assert isinstance(part.certificate, Certificate)
+    said = replace(certificate, compressed=part.certificate)
+    return Verdict((), said, errors, own_bound, given=part.given, notes=part.notes)
 
 
 def _compare_statement(certificate: BoxCertificate, pact: Pact, original: nn.Module) -> list[str]:
@@ -83,7 +89,7 @@ def _compare_statement(certificate: BoxCertificate, pact: Pact, original: nn.Mod
     code_bits = sum(_announced_bits(len(part)) for part in (pact.message, certificate.box_message))
     found: list[tuple[str, object, object]] = [
         ("the original network's sha256", hash_network(original), certificate.original_sha256),
-        ("the original network's name", name_network(original), certificate.original_name),
+        ("the original network's name", make_name(name_network(original)), certificate.original_name),
         ("the original network's arithmetic", ORIGINAL_ARITHMETIC, certificate.original_arithmetic),
         ("the number of bits of message and box", code_bits, certificate.code_bits),
     ]

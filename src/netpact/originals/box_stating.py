@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from netpact.certificates import BoxCertificate, code_bits, risk_bound
+from netpact.certificates.names import make_name
 from netpact.certification import certify, open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
@@ -34,6 +35,7 @@ def certify_box(
     base: Base | None = None,
     base_data: Samples | None = None,
     repeats: bool = False,
+    public_seed: str = "",
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> BoxCertificate:
@@ -47,7 +49,7 @@ def certify_box(
     delta is not split.
 
     original  the trained network itself, float32, of the same architecture as the one in the file
-    repeats   declares that the distribution repeats values, as for certify
+    repeats, public_seed  declarations, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
     check_original(original)
@@ -61,6 +63,7 @@ def certify_box(
         base=base,
         base_data=base_data,
         repeats=repeats,
+        public_seed=public_seed,
         max_parameters=max_parameters,
     ).certificate
     assert compressed is not None
@@ -79,7 +82,7 @@ def certify_box(
         box=message.hex(),
         code_bits=bits,
         errors=errors,
-        original_name=name_network(original),
+        original_name=make_name(name_network(original)),
         original_sha256=hash_network(original),
         original_arithmetic=ORIGINAL_ARITHMETIC,
     )

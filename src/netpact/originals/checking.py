@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 
-from netpact.certificates import OriginalCertificate, check_bound
+from netpact.certificates import Certificate, OriginalCertificate, check_bound
+from netpact.certificates.names import make_name, quote
 from netpact.certification import open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
@@ -76,7 +78,15 @@ def verify_original(
     if disagreements > certificate.disagreements:
         reasons.append(f"{disagreements:,} disagreements counted, the certificate says {certificate.disagreements:,}")
     own_bound = _recompute(certificate, part.own_bound, reasons)
-    return Verdict(tuple(reasons), certificate, disagreements, own_bound, given=part.given)
+    if reasons:
+        return Verdict(tuple(reasons), certificate, disagreements, own_bound, given=part.given)
+    assert isinstance(part.certificate, Certificate)
+    name = make_name(fresh.name)
+    notes = list(part.notes)
+    if name != certificate.unlabelled_name:
+        notes.append(f"the unlabelled data {quote(name)} are called {quote(certificate.unlabelled_name)} in the file")
+    said = replace(certificate, compressed=part.certificate, unlabelled_name=name)
+    return Verdict((), said, disagreements, own_bound, given=part.given, notes=tuple(notes))
 
 
 def _compare_statement(
@@ -86,7 +96,7 @@ def _compare_statement(
     counted = inputs.count - (0 if certificate.compressed.repeats else inputs.duplicates)
     found: list[tuple[str, object, object]] = [
         ("the original network's sha256", hash_network(original), certificate.original_sha256),
-        ("the original network's name", name_network(original), certificate.original_name),
+        ("the original network's name", make_name(name_network(original)), certificate.original_name),
         ("the original network's arithmetic", ORIGINAL_ARITHMETIC, certificate.original_arithmetic),
         ("the unlabelled data's fingerprint", inputs.fingerprint, certificate.unlabelled_fingerprint),
         ("the number of unlabelled samples", counted, certificate.unlabelled_samples),

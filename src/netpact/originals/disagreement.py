@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from netpact.datasets import Data, Samples
 from netpact.errors import PactError
 from netpact.models import Architecture, is_as_built
+from netpact.models.tensors import delimit
 from netpact.network import ToleranceRun, refuse_bad_logits
 from netpact.network.hidden_state import hidden_tensors
 from netpact.progress import Progress
@@ -115,12 +116,15 @@ def name_network(module: nn.Module) -> str:
 
 
 def hash_network(module: nn.Module) -> str:
-    """sha256 over name, type, shape and little-endian bytes of every parameter, then of every buffer."""
+    """sha256 over name, type, shape and little-endian bytes of every parameter, then of every buffer.
+
+    Names are delimited, and type and shape tell how many bytes follow, so no two networks are hashed as one text.
+    """
     digest = hashlib.sha256()
     for name, tensor in _tensors(module).items():
         array = tensor.detach().cpu().contiguous().numpy()
         little = array.astype(array.dtype.newbyteorder("<"))
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode() + little.tobytes())
+        digest.update(f"{delimit(name)} {tensor.dtype} {tuple(tensor.shape)};".encode() + little.tobytes())
     return digest.hexdigest()
 
 

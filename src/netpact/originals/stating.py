@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
+from netpact.certificates.names import make_name
 from netpact.certification import certify, open_module
 from netpact.datasets import Data, as_data
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
@@ -39,6 +40,7 @@ def certify_original(
     model: OwnModel | None = None,
     base: Base | None = None,
     repeats: bool = False,
+    public_seed: str = "",
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> OriginalCertificate:
@@ -52,6 +54,7 @@ def certify_original(
 
     original    the trained network itself, float32
     unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not looked at
+    public_seed  as for certify
     repeats     declares that the distribution repeats values, as for certify: copies of inputs are counted as well
     model       for a file that holds a user's own module: the function that makes it, as for certify
     """
@@ -63,7 +66,14 @@ def certify_original(
     refuse_overlap(inputs, source, name=fresh.name)
     half = delta / 2  # a power of two: no rounding
     compressed = certify(
-        pact, source, delta=half, model=model, base=base, repeats=repeats, max_parameters=max_parameters
+        pact,
+        source,
+        delta=half,
+        model=model,
+        base=base,
+        repeats=repeats,
+        public_seed=public_seed,
+        max_parameters=max_parameters,
     ).certificate
     assert compressed is not None
     module = open_module(pact, source, model, base, max_parameters=max_parameters)
@@ -82,9 +92,9 @@ def certify_original(
         disagreement_bound=share,
         unlabelled_samples=counted.samples,
         unlabelled_duplicates=inputs.duplicates,
-        unlabelled_name=fresh.name,
+        unlabelled_name=make_name(fresh.name),
         unlabelled_fingerprint=inputs.fingerprint,
-        original_name=name_network(original),
+        original_name=make_name(name_network(original)),
         original_sha256=hash_network(original),
         original_arithmetic=ORIGINAL_ARITHMETIC,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpact.datasets import Data, Samples, Split, find_copies, leave_out, set_aside
+from netpact.datasets import Data, Samples, Split, find_copies, leave_out, published_name, set_aside
 from netpact.errors import PactError
 from netpact.format import Base, Pact
 from netpact.limits import Limits
@@ -21,6 +21,7 @@ class Ground:
     copies   exact copies among them, of each other or of what the helper has seen; left out of the samples unless the
              distribution is declared to repeat values
     split    of a data-dependent prior, as the message tells it
+    published  whether samples that were split stand in the order of a published data set
     base_data_fingerprint  of a transfer prior: what the base was trained on, or "" where nobody tells
     """
 
@@ -28,6 +29,7 @@ class Ground:
     samples: Samples
     copies: int = 0
     split: Split | None = None
+    published: bool = False
     base_data_fingerprint: str = ""
 
 
@@ -55,7 +57,7 @@ def find_ground(
         return Ground("transfer", *_drawn(data.train, None, repeats), base_data_fingerprint=told)
     _refuse_wrong_helper(base, base_data, data, split)
     seen, certified = set_aside(data.train, split)
-    return Ground("data-dependent", *_drawn(certified, seen, repeats), split)
+    return Ground("data-dependent", *_drawn(certified, seen, repeats), split, bool(published_name(data.train)))
 
 
 def _drawn(samples: Samples, seen: Samples | None, repeats: bool) -> tuple[Samples, int]:

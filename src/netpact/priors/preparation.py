@@ -68,7 +68,8 @@ def retrain_helper(
             hint="leave --retrain out: only a data-dependent certificate has a helper",
         )
     recipe = Recipe.from_json(read_object(stated.recipe))
-    made = train_helper(data, recipe, name=stated.name, progress=progress, max_parameters=max_parameters)
+    # A name of its own: the one in the file is the word of whoever wrote it.
+    made = train_helper(data, recipe, name="helper, trained again", progress=progress, max_parameters=max_parameters)
     return Base(made.name, made.tensors, made.data_fingerprint, recipe, retrained=True)
 
 

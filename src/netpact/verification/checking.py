@@ -13,9 +13,11 @@ from netpact.datasets import Data
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
 from netpact.limits import Limits
+from netpact.models import hash_source, name_model
 from netpact.priors import Ground, find_ground, open_subject
 from netpact.progress import Progress
-from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_prior
+from netpact.verification.own_words import compare_module, in_own_words
+from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
 from netpact.verification.recount import count_anew
 from netpact.verification.verdict import Verdict
 
@@ -62,10 +64,12 @@ def verify(
         if error.where == "base_data":
             raise  # a slip of whoever verifies, not a false statement
         return Verdict((f"{error.where}: {error.what}",), certificate)
-    reasons += _compare_copies(certificate, ground)
+    name, code = ("", "") if subject.model is None else (name_model(subject.model), hash_source(subject.model, module))
+    other, notes = compare_module(certificate, name=name, sha256=code)
+    reasons += other + _compare_copies(certificate, ground) + compare_order(certificate, ground, source.train)
     if reasons:
         return Verdict(tuple(reasons), certificate)
-    errors, samples = count_anew(module, ground.samples, certificate.arithmetic, progress)
+    errors, samples, near_ties = count_anew(module, ground.samples, certificate.arithmetic, progress)
     if samples != certificate.samples:
         which = "training samples" + (" without copies" if ground.copies and not certificate.repeats else "")
         reasons.append(f"the data have {samples:,} {which}, the certificate says {certificate.samples:,}")
@@ -76,7 +80,18 @@ def verify(
     # Of a helper that came out otherwise the test errors were never stated.
     same = base is None or not base.retrained or given == SAME_HELPER
     test_error = _check_test(module, source, certificate, reasons if same else [])
-    return Verdict(tuple(reasons), certificate, errors, own_bound, test_error, given)
+    if reasons:
+        return Verdict(tuple(reasons), certificate, errors, own_bound, test_error, given)
+    said, further = in_own_words(
+        certificate,
+        data=source,
+        base=base,
+        ground=ground,
+        module=name,
+        module_sha256=code,
+        near_ties=near_ties if same and errors == certificate.errors else None,
+    )
+    return Verdict((), said, errors, own_bound, test_error, given, (*notes, *further))
 
 
 def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list[str]:
@@ -94,7 +109,10 @@ def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list
         ("the number of classes", data.classes, certificate.classes),
         ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
     ]
-    return [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
+    reasons = [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
+    if certificate.order == "public-seed" and data.train.fingerprint() != certificate.data_fingerprint:
+        reasons.append("the certificate's samples are sorted: give FILE.npz:sorted, or sort_samples(data)")
+    return reasons
 
 
 def _compare_copies(certificate: Certificate, ground: Ground) -> list[str]:
@@ -147,7 +165,7 @@ def _check_test(module: nn.Module, data: Data, certificate: Certificate, reasons
     """The test error found here. It is no part of the bound, but a stated one must be true as well."""
     if data.test is None:
         return None
-    errors, samples = count_anew(module, data.test, certificate.arithmetic)
+    errors, samples, _ = count_anew(module, data.test, certificate.arithmetic)
     if certificate.test_errors is not None:
         for what, own, stated in (
             ("the test data's fingerprint", data.test.fingerprint(), certificate.test_fingerprint),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpact.certificates import Certificate, Helper, check_bound, read_object
-from netpact.datasets import Data
+from netpact.datasets import Data, Samples, is_sorted
 from netpact.errors import PactError
 from netpact.format import Base
 from netpact.limits import Limits
@@ -52,6 +52,18 @@ def _compare_helper(certificate: Certificate, stated: Helper, base: Base, ground
     return reasons, (SAME_HELPER if same else OTHER_HELPER) if base.retrained else STATED_HELPER
 
 
+def compare_order(certificate: Certificate, ground: Ground, samples: Samples) -> list[str]:
+    """Is the stated order of the samples what is found here? A declared one cannot be checked, and stays a premise."""
+    if certificate.order == "published" and not ground.published:
+        return [
+            "the certificate says that the samples stand in the order of a published data set, but their fingerprint "
+            "is that of none"
+        ]
+    if certificate.order == "public-seed" and not is_sorted(samples):
+        return ["the certificate says that the order of the samples is that of their hashes, but it is another one"]
+    return []
+
+
 def check_hold_out(
     certificate: Certificate, base: Base | None, data: Data, ground: Ground, *, max_parameters: Limits | int
 ) -> list[str]:
@@ -69,7 +81,7 @@ def check_hold_out(
         module = helper_module(base, recipe, data, max_parameters=max_parameters)
     except PactError as error:
         return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"]
-    errors, samples = count_anew(module, ground.samples, certificate.arithmetic)
+    errors, samples, _ = count_anew(module, ground.samples, certificate.arithmetic)
     if errors > stated.errors:
         reasons.append(f"{errors:,} errors of the helper counted, the certificate says {stated.errors:,}")
     opinion = check_bound(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from torch import nn
 
@@ -12,12 +14,19 @@ from netpact.progress import Progress
 _BATCH = 256
 
 
-def count_anew(
-    module: nn.Module, samples: Samples, arithmetic: str, progress: Progress | None = None
-) -> tuple[int, int]:
-    """Count anew, the other way round: find the class that surely wins, if there is one, and compare with the label."""
+class Recount(NamedTuple):
+    errors: int
+    samples: int
+    near_ties: int
+
+
+def count_anew(module: nn.Module, samples: Samples, arithmetic: str, progress: Progress | None = None) -> Recount:
+    """Count anew, the other way round: find the class that surely wins, if there is one, and compare with the label.
+
+    A near tie is a sample whose label has the highest logit of all, though not surely.
+    """
     run = ToleranceRun(module, arithmetic)
-    wrong = seen = 0
+    wrong = near = seen = 0
     for inputs, labels in samples.batches(run.batch(samples.input_shape, most=_BATCH)):
         logits = run(inputs)
         refuse_bad_logits(logits, labels, first=seen)
@@ -27,8 +36,11 @@ def count_anew(
         winner = (values - spread).argmax(axis=1)
         floor = (values - spread)[rows, winner]
         upper[rows, winner] = -np.inf
-        wrong += int(np.count_nonzero((winner != labels) | (upper.max(axis=1) >= floor)))
+        missed = (winner != labels) | (upper.max(axis=1) >= floor)
+        ahead = (values >= values[rows, labels][:, None]).sum(axis=1) == 1
+        wrong += int(np.count_nonzero(missed))
+        near += int(np.count_nonzero(missed & ahead))
         seen += len(labels)
         if progress is not None:
             progress(seen, samples.count)
-    return wrong, seen
+    return Recount(wrong, seen, near)

@@ -17,6 +17,9 @@ class Verdict(Displayed):
     own_bound   the bound by the second implementation
     test_error  found here; None without test data, or where a refusal came before
     given       what an agreement rests on beside file and data: the helper network of a data-dependent prior
+    notes       what differs from the file without making it false: names, and what could not be compared
+
+    The certificate of an agreement is in the verifier's own words: it bears the names of what the verifier was given.
     """
 
     reasons: tuple[str, ...]
@@ -25,6 +28,7 @@ class Verdict(Displayed):
     own_bound: float | None = None
     test_error: float | None = None
     given: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def agreed(self) -> bool:
@@ -60,7 +64,7 @@ class Verdict(Displayed):
             said = f"agreed{self.given and ', '}{self.given}: {self.certificate.sentence()}"
             if self.contradicted and self.test_error is not None:
                 said += f" {contradiction(self.test_error)}"
-            return said
+            return " ".join([said, *(f"Note: {note}." for note in self.notes)])
         return "refused: " + "; ".join(self.reasons)
 
     def to_json(self) -> dict[str, object]:
@@ -71,6 +75,7 @@ class Verdict(Displayed):
             "agreed": self.agreed,
             "contradicted": self.contradicted,
             "given": self.given,
+            "notes": list(self.notes),
             "reasons": list(self.reasons),
             "test_error": self.test_error,
             f"verified_{what}": self.counted,

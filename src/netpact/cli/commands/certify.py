@@ -30,6 +30,15 @@ def certify(
             help="Declare that the distribution repeats values, as tables do: exact copies of samples are counted.",
         ),
     ] = False,
+    public_seed: Annotated[
+        str,
+        typer.Option(
+            "--public-seed",
+            metavar="SOURCE",
+            help="With a helper and --data FILE.npz:sorted: declare that the counter of the split was fixed publicly "
+            "before the samples were collected, and say where.",
+        ),
+    ] = "",
     max_parameters: MaxParameters = None,
     threads: Threads = 0,
     json: Json = False,
@@ -71,12 +80,15 @@ def certify(
             base=case.base,
             base_data=case.base_data,
             repeats=repeats,
+            public_seed=public_seed,
             max_parameters=case.max_parameters,
             progress=bar,
         )
     if case.original is not None:
         with progress_bar("comparing with the original network") as bar:
-            certified = certified.with_original(state_original(case, delta=delta, repeats=repeats, progress=bar))
+            certified = certified.with_original(
+                state_original(case, delta=delta, repeats=repeats, public_seed=public_seed, progress=bar)
+            )
     file_bytes = certified.write(file).stat().st_size
     assert certified.certificate is not None
     people.print(certified.certificate.sentence(), soft_wrap=True, markup=False)
