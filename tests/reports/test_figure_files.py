@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import get_args
 from xml.etree import ElementTree
 
@@ -20,10 +20,11 @@ from netpact.reports.bound_rows import BoundRow
 from netpact.reports.curves import Curve, draw_curves
 from netpact.reports.distributions import Spread, draw_distributions
 from netpact.reports.looks import LOOKS, dark_rules
-from netpact.reports.pdf import text_width
-from netpact.reports.shapes import Circle, Group, Shape, flatten
+from netpact.reports.pdf import text_width, write_pdf
+from netpact.reports.shapes import Circle, Group, Line, Path, Rect, Shape, Words, flatten
 from netpact.reports.style import PAGE_STYLE
 
+_ALL_WIDTHS = 50_058
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -67,6 +68,7 @@ def test_svg_has_literal_colours_and_a_ground_of_its_own(figure: Figure) -> None
         assert all(re.fullmatch("none|#[0-9a-f]{6}", colour) for colour in literal)
         assert literal != ["none", "none"]
     ground = drawn[0]
+    assert ground.get("fill") == "#ffffff", "the light colours: a viewer without a page shows no others"
     assert (ground.get("width"), ground.get("height")) == (f"{figure.width:.1f}", f"{figure.height:.1f}")
     assert figure._repr_html_() == text
     assert len(repr(figure)) <= 100
@@ -118,6 +120,38 @@ def test_a_centred_text_is_as_wide_as_helvetica_sets_it() -> None:
     assert text_width("Hello", bold=False) == pytest.approx(2.278 * 12)
     assert text_width("Hello", bold=True) > text_width("Hello", bold=False)
     assert text_width("0123456789", bold=False) == pytest.approx(5.56 * 12)
+    # All letters from space to tilde, as the font's own metrics add up.
+    assert text_width("".join(map(chr, range(32, 127))), bold=False) == pytest.approx(_ALL_WIDTHS / 1000 * 12)
+
+
+def test_each_shape_as_pdf_draws_it() -> None:
+    """In pixels with y downwards, under one matrix that turns the page over; letters are turned back."""
+    shapes: list[Shape] = [
+        Line(kind="worst other", x1=1, y1=2, x2=3, y2=4),
+        Rect(kind="band", x=1, y=2, width=3, height=4),
+        Rect(kind="test", x=1, y=2, width=3, height=4),
+        Path(kind="spread other", points=((1, 2), (3, 4), (5, 6))),
+        Path(kind="bound", points=((1, 2), (3, 4), (5, 6)), closed=True),
+        Words(kind="tick", text="00", x=100, y=50),
+        Words(kind="tick", text="00", x=100, y=50, anchor="middle"),
+        Words(kind="name best", text="00", x=100, y=50, anchor="end"),
+        Words(kind="axis", text="00", x=100, y=50, anchor="middle", turned=True),
+    ]
+    content = write_pdf(shapes, title="T", width=200, height=100)
+    assert b"/MediaBox [0 0 150.00 75.00]" in content
+    blue, orange, white, muted = b"0.000 0.447 0.698", b"0.722 0.310 0.000", b"1.000 1.000 1.000", b"0.341 0.376 0.416"
+    assert _stream(content).split(b"\n") == [
+        b"0.75 0 0 -0.75 0 75.00 cm",
+        orange + b" RG 2 w [3 2] 0 d 1.00 2.00 m 3.00 4.00 l S",
+        b"0.933 0.945 0.957 rg 1.00 2.00 3.00 4.00 re f",
+        white + b" rg " + orange + b" RG 2 w [] 0 d 1.00 2.00 3.00 4.00 re B",
+        orange + b" RG 1.5 w [] 0 d 1.00 2.00 m 3.00 4.00 l 5.00 6.00 l S",
+        blue + b" rg 1.00 2.00 m 3.00 4.00 l 5.00 6.00 l h f",
+        muted + b" rg BT /F1 12 Tf 1 0 0 -1 100.00 50.00 Tm (00) Tj ET",
+        muted + b" rg BT /F1 12 Tf 1 0 0 -1 93.33 50.00 Tm (00) Tj ET",
+        b"0.106 0.122 0.141 rg BT /F2 12 Tf 1 0 0 -1 85.86 50.00 Tm (00) Tj ET",
+        muted + b" rg BT /F1 12 Tf 0 -1 -1 0 100.00 56.67 Tm (00) Tj ET",
+    ]
 
 
 def test_a_circle_in_the_pdf_is_round() -> None:
@@ -126,8 +160,9 @@ def test_a_circle_in_the_pdf_is_round() -> None:
     track = next(line for line in figure.to_pdf().split(b"\n") if b" c " in line)
     numbers = [float(number) for number in re.findall(rb"-?[0-9.]+(?= )", track.split(b" d ")[1])]
     points = np.array(numbers).reshape(-1, 2) - (circle.x, circle.y)
-    ends = np.vstack([points[0], points[3::3]])
-    assert np.allclose(np.hypot(*ends.T), circle.radius, atol=0.02)
+    # A cubic curve's middle is (start + 3 first handle + 3 second handle + end) / 8.
+    middles = [np.array([1, 3, 3, 1]) @ points[start : start + 4] / 8 for start in range(0, 12, 3)]
+    assert np.allclose(np.hypot(*np.vstack([points[::3], middles]).T), circle.radius, atol=0.02)
 
 
 @each
@@ -151,7 +186,7 @@ def test_a_name_is_no_formula(name: str) -> None:
     assert line["network"] == f"'{name}"
 
 
-def test_save_takes_the_format_from_the_ending(tmp_path: Path) -> None:
+def test_save_takes_the_format_from_the_ending(tmp_path: FilePath) -> None:
     figure = FIGURES["scatter"]
     assert figure.save(tmp_path / "a.svg").read_bytes() == figure.to_svg().encode()
     assert figure.save(tmp_path / "a.pdf").read_bytes() == figure.to_pdf()

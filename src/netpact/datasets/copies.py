@@ -15,7 +15,7 @@ from netpact.datasets.samples import Batch, Samples
 from netpact.datasets.streams import rechunk
 from netpact.errors import PactError
 
-_INPUT_BYTES = 32  # of a key; the label follows
+INPUT_BYTES = 32  # of a key; the label follows
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def count_copies(samples: Samples) -> tuple[int, int]:
     distinct = set(keys)
     inputs: dict[bytes, int] = {}
     for key in distinct:
-        inputs[key[:_INPUT_BYTES]] = inputs.get(key[:_INPUT_BYTES], 0) + 1
+        inputs[key[:INPUT_BYTES]] = inputs.get(key[:INPUT_BYTES], 0) + 1
     return len(keys) - len(distinct), sum(labels > 1 for labels in inputs.values())
 
 
@@ -93,7 +93,7 @@ def find_copies(samples: Samples, *, seen: Samples | None = None, labels: bool =
     labels  inputs and labels are compared: an input under two labels makes two samples, of which no network gets both
             right. Without, inputs alone
     """
-    length = None if labels else _INPUT_BYTES
+    length = None if labels else INPUT_BYTES
     known = set() if seen is None else {key[:length] for key in key_samples(seen)}
     found = np.zeros(samples.count, dtype=np.bool_)
     for place, key in enumerate(key[:length] for key in key_samples(samples)):
