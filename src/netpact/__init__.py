@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netpact.bounds import Estimate, compare_with_lemmas, estimate_bounds
     from netpact.certificates import Certificate, risk_bound
     from netpact.certification import certify
-    from netpact.datasets import Data, Problem, Split, as_data, check_data, load_data
+    from netpact.datasets import Data, Problem, Split, as_data, check_data, load_data, sort_samples
     from netpact.experiments import run_experiment
     from netpact.exploration import search
     from netpact.format import Compressed, Pact, open_base, seal
@@ -59,6 +59,7 @@ _HOMES = {
     "certify": "certification",
     "load_data": "datasets",
     "as_data": "datasets",
+    "sort_samples": "datasets",
     "check_data": "datasets",
     "Problem": "datasets",
     "Data": "datasets",
@@ -166,6 +167,7 @@ __all__ = [
     "save_weights",
     "seal",
     "search",
+    "sort_samples",
     "trace",
     "train",
     "train_helper",

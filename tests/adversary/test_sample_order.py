@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 
 from netpact.certificates import Certificate
 from netpact.certification import certify
+from netpact.cli.app import run
 from netpact.datasets import ArraySamples, Data, Split, add_label_noise, key_samples, load_data, sort_samples
 from netpact.errors import PactError
 from netpact.format import Base, Pact
@@ -157,6 +159,21 @@ def test_with_a_public_seed_the_order_in_the_file_has_no_influence(tmp_path: Pat
     refused = verify(case.pact, load_data(files[1]), base=case.helper)
     assert not refused
     assert ":sorted" in str(refused)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    x, y, _ = draw(300)
+    np.savez("own.npz", x_train=x, y_train=y)
+    data, base = ["--data", "own.npz:sorted"], ["--base", "h.safetensors"]
+    split = ["--helper-percent", "50", "--split-counter", "4"]
+    assert run(["train", "linear", *data, *split, "--epochs", "2", "--out", "h.safetensors"]) == 0
+    assert run(["compress", "linear", *data, "--weights", "h.safetensors", *base, "--out", "n.pact"]) == 0
+    assert run(["certify", "n.pact", *data, *base, "--public-seed", "a beacon", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["order"] == {"fixed_by": "public-seed", "source": "a beacon"}
+    assert run(["verify", "n.pact", *data, *base]) == 0
+    assert 'If the seed 4 ("a beacon") was fixed publicly' in capsys.readouterr().err
+    assert run(["verify", "n.pact", "--data", "own.npz", *base]) == 1
 
 
 def test_a_public_seed_needs_sorted_samples_and_a_split(chosen: Case, digits: Data) -> None:

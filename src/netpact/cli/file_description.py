@@ -62,9 +62,9 @@ def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: 
     if pact.certificate is None:
         people.print("no certificate")
         return
-    people.print(f"stated, not checked here: {pact.certificate.sentence()}", soft_wrap=True)
+    people.print(f"stated, not checked here: {pact.certificate.sentence()}", soft_wrap=True, markup=False)
     if pact.original is not None:
-        people.print(f"stated, not checked here: {pact.original.sentence()}", soft_wrap=True)
+        people.print(f"stated, not checked here: {pact.original.sentence()}", soft_wrap=True, markup=False)
 
 
 def _describe_relative(
