@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from netpact.bounds import estimate_bounds
 from netpact.files import write_atomically
-from netpact.format import Pact
 from netpact.measurements import MeasureOptions, Measures, measure
 from netpact.models import load_model
 from netpact.network import trace
+from netpact.reports.beside import certificate_beside
 from netpact.reports.bound_page import render_estimates
-from netpact.reports.bound_rows import row_of_certificate, row_of_estimate
+from netpact.reports.bound_rows import row_of_estimate
 from netpact.reports.measure_page import render_measures
 from netpact.seed import Seed
 
@@ -29,7 +29,7 @@ def explain(weights: Path, start: nn.Module, data: Data, *, best: Path | None, s
     """Write both pages beside the weights. What each shows, in a few words, by the name of its file.
 
     start  the same network before training
-    best   the certified file that stands beside the estimates
+    best   the certified file that stands beside the estimates: the network's own compressed form
     """
     trained = load_model(weights)
     options = MeasureOptions(samples=_SAMPLES, seed=Seed(seed))
@@ -46,7 +46,7 @@ def explain(weights: Path, start: nn.Module, data: Data, *, best: Path | None, s
     _write_bounds(weights.with_name(BOUNDS_PAGE), trained, found, data, best)
     return {
         MEASURES_PAGE: f"why {found.provenance.model} can be compressed: what was measured on it (Arora et al. 2018)",
-        BOUNDS_PAGE: "what the bounds of the literature come to for it, beside the certificate",
+        BOUNDS_PAGE: "what the bounds of the literature come to for it, beside the certificate of its best file",
     }
 
 
@@ -54,7 +54,6 @@ def _write_bounds(path: Path, trained: nn.Module, found: Measures, data: Data, b
     network = trace(trained, data)
     estimates = estimate_bounds(network, data, measures=found)
     rows = [row_of_estimate(estimate) for estimate in estimates.rows]
-    certificate = None if best is None else Pact.read(best).certificate
-    if best is not None and certificate is not None:
-        rows.append(row_of_certificate(certificate, name=best.stem))
+    if best is not None:
+        rows.append(certificate_beside(best, network, data))
     write_atomically(path, render_estimates(rows, estimates, data).encode())

@@ -124,7 +124,8 @@ def _table(rows: Sequence[BoundRow]) -> str:
 
 
 def _table_row(row: BoundRow) -> str:
-    notes = [row.theorem]
+    notes = [f"about {row.about}"] if row.about else []
+    notes += [row.theorem]
     notes += [f"ignores {', '.join(row.ignored)}"] if row.ignored else []
     notes += [*(f"premise {premise}" for premise in row.fails), *row.assumptions]
     below = "".join(f"<small>{escape(note)}</small>" for note in notes)

@@ -29,6 +29,7 @@ class BoundRow:
     log10  of the capacity C in  training error + sqrt(C / samples); that of a certificate is half its
            code_bits ln 2 + ln(1/delta), as in its Hoeffding form
     fails  the premises that were checked and do not hold
+    about  the network that it is about, where that is another than the page's: a certificate is about its file's
     """
 
     name: str
@@ -40,6 +41,7 @@ class BoundRow:
     assumptions: tuple[str, ...]
     ignored: tuple[str, ...]
     fails: tuple[str, ...] = ()
+    about: str = ""
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -51,6 +53,7 @@ class BoundRow:
             "assumptions": list(self.assumptions),
             "ignored": list(self.ignored),
             "samples": self.samples,
+            "about": self.about,
         }
 
 
@@ -68,7 +71,7 @@ def row_of_estimate(estimate: Estimate) -> BoundRow:
     )
 
 
-def row_of_certificate(certificate: Certificate, *, name: str) -> BoundRow:
+def row_of_certificate(certificate: Certificate, *, name: str, about: str) -> BoundRow:
     capacity = 0.5 * (certificate.code_bits * math.log(2.0) - math.log(certificate.delta))
     return BoundRow(
         name=name,
@@ -79,6 +82,7 @@ def row_of_certificate(certificate: Certificate, *, name: str) -> BoundRow:
         samples=certificate.samples,
         assumptions=certificate.assumptions,
         ignored=(),
+        about=about,
     )
 
 
@@ -108,7 +112,8 @@ def bound_table(rows: Sequence[BoundRow], *, title: str) -> Table:
     result.add_column("from")
     for row in sort_bounds(rows):
         proven = row.kind == "certificate"
-        source = "proven; netpact verify checks it" if proven else row.theorem
-        cells = (clean(row.name) + ("*" if row.fails else ""), error_text(row), row.kind, power_text(row.log10), source)
+        source = f"proven for {row.about or 'the network in its file'}" if proven else row.theorem
+        name = clean(row.name) + ("*" if row.fails else "")
+        cells = (name, error_text(row), row.kind, power_text(row.log10), clean(source))
         result.add_row(*(Text(cell) for cell in cells), style="bold" if proven else None)
     return result

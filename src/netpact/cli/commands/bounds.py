@@ -8,6 +8,7 @@ import typer
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import Figures, figures_place, write_figures
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
+from netpact.cli.originals import BaseData, BaseFile
 from netpact.cli.places import Overwrite, page_place
 from netpact.errors import PactError
 
@@ -44,7 +45,12 @@ def bounds(
         str, typer.Option(help="with-bias: of outputs with their biases, as the proofs need; plain: as printed.")
     ] = "with-bias",
     zeta: Annotated[float, typer.Option(help="Share of the samples that the measurements may leave out.")] = 0.0,
-    pact: Annotated[Path | None, typer.Option(help="A certified file: its certificate beside the estimates.")] = None,
+    pact: Annotated[
+        Path | None,
+        typer.Option(help="A certified file of this network: its certificate, verified, beside the estimates."),
+    ] = None,
+    base: BaseFile = None,
+    base_data: BaseData = "",
     page: Annotated[Path | None, typer.Option(help="Write a page with the bars as a figure.")] = None,
     figures: Figures = None,
     overwrite: Overwrite = False,
@@ -54,14 +60,17 @@ def bounds(
     """What the bounds of the literature come to for a trained network: estimates, none of them proven.
 
     The norm-based ones come from the weights alone; those of Arora et al. 2018 are measured first, which takes longer.
-    Beside them, with --pact, stands what is proven for a compressed network: a certificate, as the file states it.
+    Beside them, with --pact, stands what is proven for the network in that file, a compressed form of this one: its
+    certificate is verified first. A file of another network, of other data, or with a false certificate is refused.
 
     Example: netpact bounds mlp --weights mlp.safetensors --data digits --pact mlp.pact
     """
     from netpact.bounds import EstimateOptions, check_names, estimate_bounds
-    from netpact.cli.models import examined_model
+    from netpact.cli.models import examined_model, names_own_function, own_model
+    from netpact.cli.originals import open_base_options
     from netpact.datasets import load_data
     from netpact.network import trace
+    from netpact.reports.beside import certificate_beside
     from netpact.reports.bound_page import draw_bars
     from netpact.reports.bound_rows import bound_table, row_of_estimate
 
@@ -72,9 +81,15 @@ def bounds(
         gamma=_read_gamma(gamma, gamma_quantile), convolutions=convolutions, cushions=cushions, zeta=zeta
     )
     check_names(only or [])
+    if base is not None and pact is None:
+        raise PactError("a base network belongs to a file", where="--base", hint="give --pact, or leave it out")
     source = load_data(data)
-    certified = _open_certificate(pact, source)
     network = trace(examined_model(model, source, weights=weights), source)
+    certified = []
+    if pact is not None:
+        ground, ground_data = open_base_options(base, base_data)
+        own = own_model(model) if names_own_function(model) else None
+        certified = [certificate_beside(pact, network, source, model=own, base=ground, base_data=ground_data)]
     measures = _measure(network, source, only or [], samples)
     with progress_bar("margins") as bar:
         found = estimate_bounds(network, source, options, only=only or [], measures=measures, progress=bar)
@@ -102,27 +117,6 @@ def _read_gamma(values: list[float] | None, quantile: float | None) -> Gamma:
     if values:
         return Gamma(value=values[0]) if len(values) == 1 else Gamma(grid=tuple(values))
     return EstimateOptions().gamma if quantile is None else Gamma(quantile=quantile)
-
-
-def _open_certificate(path: Path | None, data: Data) -> list[BoundRow]:
-    """The certificate that a file states, not checked here; one about other data is refused."""
-    from netpact.format import Pact
-    from netpact.reports.bound_rows import row_of_certificate
-
-    if path is None:
-        return []
-    certificate = Pact.read(path).certificate
-    if certificate is None:
-        raise PactError(
-            "the file has no certificate", where=str(path), hint=f"netpact certify {path} --data {data.name}"
-        )
-    if certificate.data_fingerprint != data.train.fingerprint():
-        raise PactError(
-            f"its certificate is about other data ({certificate.data_name})",
-            where=str(path),
-            hint="compare bounds on the same training samples",
-        )
-    return [row_of_certificate(certificate, name=path.stem)]
 
 
 def _measure(network: Network, data: Data, only: list[str], samples: int) -> Measures | None:
