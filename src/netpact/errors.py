@@ -47,6 +47,10 @@ def did_you_mean(value: object, names: Iterable[str]) -> str:
     return f"did you mean {' or '.join(known[name] for name in close)}?" if close else ""
 
 
-def named_instance(value: object) -> str:
-    """What came instead of what was needed, in two or three words: a class is told from its instances."""
-    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+def wrong_kind(value: object, *, needed: str, where: str, hint: str = "") -> PactError:
+    """The error for an argument of another kind than the one needed; a class is told from its instances."""
+    if isinstance(value, type):
+        return PactError(
+            f"{needed} is needed, got the class {value.__name__}", where=where, hint=hint or "make one of it"
+        )
+    return PactError(f"{needed} is needed, got {type(value).__name__}", where=where, hint=hint)

@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from netpact.errors import PactError
+from netpact.errors import PactError, wrong_kind
 
 
 def write_atomically(path: str | Path, content: bytes) -> Path:
@@ -49,8 +49,14 @@ def check_place(path: str | Path) -> Path:
     return target
 
 
+def as_path(path: str | Path | object, *, where: str = "path") -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise wrong_kind(path, needed="a path", where=where)
+    return Path(path)
+
+
 def _file_name(path: str | Path) -> Path:
-    target = Path(path)
+    target = as_path(path)
     if os.path.isdir(target):  # False, where Path.is_dir raises, for names that no file can have
         raise PactError("this is a folder, a file name is needed", where=str(target))
     return target
@@ -79,6 +85,6 @@ def _cannot_write(target: Path, error: OSError) -> PactError:
 
 def read_bytes(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return as_path(path).read_bytes()
     except OSError as error:
         raise PactError(f"cannot read the file: {error.strerror or error}", where=str(path)) from error

@@ -51,12 +51,12 @@ def test_bad_arguments_of_compress(linear: Network, digits: Data) -> None:
     with pytest.raises(PactError, match=r"traced network.*got Sequential.*trace"):
         compress(wrong, Quantize())
     method: Any = "quantize"
-    with pytest.raises(PactError, match="method: 'quantize' is no compression method"):
+    with pytest.raises(PactError, match="method: a compression method is needed, got str"):
         compress(linear, method)
     with pytest.raises(PactError, match="arithmetic: 'bfloat16' is not known; allowed: float32, float64"):
         compress(linear, Quantize(), arithmetic="bfloat16")
-    samples: Any = digits
-    with pytest.raises(PactError, match=r"samples.*Data"):
+    samples: Any = digits.classes
+    with pytest.raises(PactError, match="samples cannot be made from int"):
         compress(linear, TernarySearch(steps=1), samples=samples)
 
 

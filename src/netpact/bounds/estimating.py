@@ -19,7 +19,7 @@ from netpact.bounds.options import EstimateOptions
 from netpact.bounds.rules import RULES, Rule
 from netpact.bounds.stability import read_stability
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import PactError, one_of
+from netpact.errors import PactError, one_of, wrong_kind
 from netpact.measurements import Measures
 from netpact.measurements.folded import fold_for_measuring
 from netpact.measurements.structure import WEIGHT_KINDS, find_structure
@@ -47,7 +47,9 @@ def estimate_bounds(
     """
     chosen = check_names(only)
     source = as_data(data)
-    settings = options or EstimateOptions()
+    settings = EstimateOptions() if options is None else options
+    if not isinstance(settings, EstimateOptions):
+        raise wrong_kind(settings, needed="an EstimateOptions", where="options")
     network, _ = fold_for_measuring(model, source)
     margins = measure_margins(network, source.train, progress=progress)
     gammas = settings.gamma.candidates(margins) if any(RULES[name].uses_margin for name in chosen) else ()

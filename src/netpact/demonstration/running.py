@@ -15,7 +15,7 @@ from netpact.datasets import load_data
 from netpact.demonstration.explaining import explain
 from netpact.demonstration.rows import original_row, pact_row
 from netpact.errors import PactError
-from netpact.files import check_place, read_bytes, write_atomically
+from netpact.files import as_path, check_place, read_bytes, write_atomically
 from netpact.format import Pact, seal
 from netpact.methods import compress, make_method
 from netpact.models import build, load_model, parse_model, save_weights
@@ -80,7 +80,7 @@ def demonstrate(
     """Run everything, keep it in the folder `out`, write `out/index.html`. What is there already is not done again."""
     failure_probability(delta)
     Seed(seed)
-    folder = Path(out)
+    folder = as_path(out, where="out")
     check_place(folder / _PAGE)
     _refuse_foreign(folder)
     data = load_data(data_name)

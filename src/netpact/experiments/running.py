@@ -17,7 +17,7 @@ from netpact.experiments.presets import Preset, choose_data, find_preset
 from netpact.experiments.questions import Plan, find_experiment
 from netpact.experiments.records import Study, read_study
 from netpact.experiments.studying import open_data, study_network
-from netpact.files import check_place, write_atomically
+from netpact.files import as_path, check_place, write_atomically
 from netpact.runs import Inline, JsonValue, ResultStore, Task, TaskDone
 from netpact.version import __version__
 
@@ -45,7 +45,7 @@ def run_experiment(
     plan, setting = find_experiment(name), find_preset(preset)
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise PactError(f"a whole number from 1 up is needed, got {seeds!r}", where="seeds")
-    folder = Path(out)
+    folder = as_path(out, where="out")
     if data_dir is not None and not Path(data_dir).is_dir():
         raise PactError("this folder is not there", where=f"data_dir {data_dir}")
     source = choose_data(setting, data_dir)

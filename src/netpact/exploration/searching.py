@@ -25,7 +25,7 @@ from netpact.exploration.heads import HEAD_RATES, Head
 from netpact.exploration.keeping import BEST, look_at_earlier, place_best
 from netpact.exploration.learned import LEARNED_RATES, learn
 from netpact.exploration.trials import Notebook, Trial, Tried, Working
-from netpact.files import check_place, write_atomically
+from netpact.files import as_path, check_place, write_atomically
 from netpact.format import Compressed, Pact
 from netpact.methods import Quantize
 from netpact.models import build, parse_model
@@ -97,7 +97,7 @@ def search(
     """
     failure_probability(delta)
     _check_options(budget_seconds, rounds, rates, training_steps)
-    folder, clock = Path(out), Clock(budget_seconds if rounds is None else None)
+    folder, clock = as_path(out, where="out"), Clock(budget_seconds if rounds is None else None)
     check_place(folder / BEST)
     source = as_data(data)
     names = candidate_names(source) if candidates is None else list(candidates)

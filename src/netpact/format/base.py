@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from netpact.display import Displayed
 from netpact.errors import PactError
+from netpact.files import as_path
 from netpact.format.compressed import Compressed
 from netpact.forms import Relative, Weights
 from netpact.limits import Limits
@@ -93,7 +94,7 @@ def base_of(
 
 def open_base(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS) -> Base:
     """A .safetensors file of save_weights or save_helper, or a .pact file, which is decoded and tells its data."""
-    place = Path(path)
+    place = as_path(path, where="base")
     if place.suffix == ".safetensors":
         return _open_weights(place, max_parameters=max_parameters)
     if place.suffix != ".pact":

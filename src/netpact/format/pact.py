@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate, code_bits, read_object
 from netpact.display import Displayed
-from netpact.errors import PactError
+from netpact.errors import PactError, wrong_kind
 from netpact.files import read_bytes, write_atomically
 from netpact.format.compressed import Compressed
 from netpact.format.message import DEFAULT_MAX_PARAMETERS, decode_message, encode_message, peek_header
@@ -132,6 +132,8 @@ class Pact(Displayed):
     @classmethod
     def from_bytes(cls, content: bytes) -> Pact:
         """Open untrusted bytes: nothing is unpickled or imported, and no length is believed before it is checked."""
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise wrong_kind(content, needed="the bytes of a file", where="content", hint="Pact.read(path) reads one")
         if content[: len(MAGIC)] != MAGIC:
             raise PactError("this is not a .pact file: it does not begin with PACT", where="byte 0")
         if len(content) < len(MAGIC) + 1 + 2 * _LENGTH_BYTES + _CHECKSUM_BYTES:
@@ -169,6 +171,9 @@ class Pact(Displayed):
 
 def seal(compressed: Compressed) -> Pact:
     """Write a compressed network as a message. From here on only its bytes count."""
+    if not isinstance(compressed, Compressed):
+        needed, hint = "a compressed network", "seal(compress(trace(module, data), method))"
+        raise wrong_kind(compressed, needed=needed, where="compressed", hint=hint)
     return Pact(encode_message(compressed))
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from netpact.datasets import Data, Samples, as_data, draw_samples
-from netpact.errors import PactError
+from netpact.errors import PactError, wrong_kind
 from netpact.measurements.assembly import Findings, assemble
 from netpact.measurements.cost import Cost, forecast
 from netpact.measurements.folded import fold_for_measuring
@@ -51,6 +51,8 @@ def measure(
     announce  called once, before the long work, with a forecast of how long it will take
     """
     chosen_options = MeasureOptions() if options is None else options
+    if not isinstance(chosen_options, MeasureOptions):
+        raise wrong_kind(chosen_options, needed="a MeasureOptions", where="options")
     for name in FROM_INITIAL:
         if name in chosen_options.only and initial is None:
             raise PactError(f"{name} needs the network before training", where="only", hint="give it as `initial`")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Protocol, runtime_checkable
 
-from netpact.datasets import Samples
-from netpact.errors import PactError, one_of
+from netpact.datasets import Data, Samples, as_data
+from netpact.errors import one_of, wrong_kind
 from netpact.format import ARITHMETICS, Compressed, module_slots
-from netpact.network import Network
+from netpact.models import AnyModule
+from netpact.network import Network, trace
 from netpact.progress import Progress
 
 
@@ -23,36 +24,38 @@ class Method(Protocol):
 
 
 def compress(
-    network: Network,
+    network: Network | AnyModule,
     method: Method,
     *,
-    samples: Samples | None = None,
+    samples: Samples | Data | None = None,
     arithmetic: str = "float32",
     progress: Progress | None = None,
 ) -> Compressed:
     """Compress a traced network.
 
-    samples     training samples, for methods that look at data
+    network     what trace gave; or, where samples are given, what trace takes
+    samples     training samples, for methods that look at data; of Data the training part
     arithmetic  the precision in which the compressed network is to be run, and which the certificate speaks about
     """
-    if not isinstance(network, Network):
-        raise PactError(
-            f"compress needs a traced network, got {type(network).__name__}", hint="call trace(model, data)"
-        )
-    if not isinstance(method, Method):
-        raise PactError(f"{method!r} is no compression method", where="method")
+    if isinstance(method, type) or not isinstance(method, Method):
+        made = f"{method.__name__}()" if isinstance(method, type) else "Quantize(bits=4)"
+        raise wrong_kind(method, needed="a compression method", where="method", hint=f"for example {made}")
     if arithmetic not in ARITHMETICS:
         raise one_of(arithmetic, ARITHMETICS, option="arithmetic")
-    if samples is not None:
-        _check_samples(samples, network)
-    compressed = replace(method.compress(network, samples, progress), arithmetic=arithmetic, method=repr(method))
+    given = None if samples is None else as_data(samples).train
+    network = _as_network(network, given)
+    if given is not None:
+        network.check_fits(given)
+    compressed = replace(method.compress(network, given, progress), arithmetic=arithmetic, method=repr(method))
     expected = [(slot.name, slot.shape) for slot in module_slots(network.module)]
     if [(name, tensor.shape) for name, tensor in compressed.tensors.items()] != expected:
         raise AssertionError(f"{method.name} did not code every tensor of the network, in the network's order")
     return compressed
 
 
-def _check_samples(samples: Samples, network: Network) -> None:
-    if not isinstance(samples, Samples):
-        raise PactError(f"samples are needed, got {type(samples).__name__}", where="samples", hint="give data.train")
-    network.check_fits(samples)
+def _as_network(network: Network | AnyModule, samples: Samples | None) -> Network:
+    if isinstance(network, Network):
+        return network
+    if samples is None:
+        raise wrong_kind(network, needed="a traced network", where="network", hint="call trace(model, data)")
+    return trace(network, samples)

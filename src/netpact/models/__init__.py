@@ -14,16 +14,18 @@ from netpact.models.building import build, initialise, is_as_built
 from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
 from netpact.models.own import as_model, import_model, model_maker
 from netpact.models.source_code import hash_source, name_model
-from netpact.models.weights import check_weights_path, load_model, load_weights, save_weights
+from netpact.models.weights import AnyModule, as_module, check_weights_path, load_model, load_weights, save_weights
 
 __all__ = [
     "FAMILIES",
     "MAX_PARAMETERS",
     "OWN_MODULE_ID",
+    "AnyModule",
     "Architecture",
     "Family",
     "OwnModule",
     "as_model",
+    "as_module",
     "build",
     "check_weights_path",
     "hash_source",

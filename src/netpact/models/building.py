@@ -8,7 +8,7 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.errors import PactError, wrong_kind
 from netpact.layers import ChannelAffine, DenseStep, OrientedEdges, Residual, ZeroPaddedShortcut
 from netpact.limits import MAX_PARAMETERS, Limits
 from netpact.models import plan as records
@@ -25,6 +25,9 @@ def build(
 
     The architecture stays on the module as netpact_architecture, so that it can be written into a file.
     """
+    if not isinstance(architecture, Architecture):
+        hint = "parse_model(name, input_shape=..., classes=...) gives one"
+        raise wrong_kind(architecture, needed="an Architecture", where="architecture", hint=hint)
     count, most = parameter_count(architecture), Limits.of(max_parameters).max_parameters
     if count > most:
         raise PactError(

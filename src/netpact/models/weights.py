@@ -6,12 +6,13 @@ import io
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import torch
 from torch import nn
 
-from netpact.errors import PactError, one_of
-from netpact.files import read_bytes, write_atomically
+from netpact.errors import PactError, one_of, wrong_kind
+from netpact.files import as_path, read_bytes, write_atomically
 from netpact.limits import MAX_PARAMETERS, Limits
 from netpact.models.architecture import Architecture, parameter_shapes, parse_architecture
 from netpact.models.building import build
@@ -21,6 +22,7 @@ from netpact.models.tensors import pack_tensors, read_tensors, state_of
 def save_weights(module: nn.Module, path: str | Path) -> Path:
     """Write a .safetensors file; a module of ours also notes its architecture, so that load_model can rebuild it."""
     target = check_weights_path(path)
+    module = as_module(module, where="module")
     state = state_of(module)
     _check_finite(state, where=str(target))
     note: dict[str, object] | None = None
@@ -33,7 +35,7 @@ def save_weights(module: nn.Module, path: str | Path) -> Path:
 
 def check_weights_path(path: str | Path) -> Path:
     """Refuse a file name that save_weights would refuse, before the hours of training that lead there."""
-    target = Path(path)
+    target = as_path(path)
     if target.suffix != ".safetensors":
         raise one_of(target.suffix, (".safetensors",), option=f"file name ending of {target}")
     return target
@@ -41,7 +43,7 @@ def check_weights_path(path: str | Path) -> Path:
 
 def load_weights(module: nn.Module, path: str | Path) -> None:
     """Fill the module from a .safetensors, .pt or .pth file; it is changed only when everything in the file fits."""
-    read = _READERS.get(Path(path).suffix)
+    read = _READERS.get(as_path(path).suffix)
     if read is None:
         raise one_of(Path(path).suffix, _READERS, option=f"file name ending of {path}")
     fill_module(module, read(path), where=str(path))
@@ -62,6 +64,28 @@ def load_model(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETER
     module = build(architecture, max_parameters=max_parameters)
     fill_module(module, found.tensors, where=str(path))
     return module
+
+
+class HoldsModule(Protocol):
+    """What train and trace return, for example."""
+
+    @property
+    def module(self) -> nn.Module: ...
+
+
+AnyModule: TypeAlias = "nn.Module | str | Path | HoldsModule"
+
+
+def as_module(source: AnyModule, *, where: str = "model") -> nn.Module:
+    """A module from a module, a record that holds one (a Trained, a Network), or a weight file of ours."""
+    if isinstance(source, nn.Module):
+        return source
+    held = getattr(source, "module", None)
+    if isinstance(held, nn.Module):
+        return held
+    if isinstance(source, (str, Path)):
+        return load_model(source)
+    raise wrong_kind(source, needed="a torch.nn.Module, or the path of a file of save_weights,", where=where)
 
 
 def _read_safetensors(path: str | Path) -> dict[str, torch.Tensor]:

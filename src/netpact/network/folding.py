@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
 from netpact.layers import ChannelAffine
+from netpact.models import AnyModule, as_module
 from netpact.models.folding import NormAffine, fold_family, is_foldable_family, round_once
 from netpact.network.probing import PROBE, RUN_ERRORS
 from netpact.network.trace import Layer, Network, trace
@@ -19,7 +20,7 @@ _SAME = 1e-6  # of the largest logit: two float64 runs differ by far less, two d
 _HOST_AXES = {"conv2d": 3, "linear": 1}  # axes of a sample where a layer's channels are those of the norm behind it
 
 
-def fold_batch_norm(module: nn.Module, data: Data | Samples | object = None) -> nn.Module:
+def fold_batch_norm(module: AnyModule, data: Data | Samples | object = None) -> nn.Module:
     """A new module in eval mode that computes the same with fewer numbers; the one given is left as it was.
 
         weight (W x + b - mean) / sqrt(variance + eps) + bias = (scale W) x + scale (b - mean) + bias
@@ -32,8 +33,7 @@ def fold_batch_norm(module: nn.Module, data: Data | Samples | object = None) -> 
     data  what the network classifies, as for trace; may be left out for networks that build made, which become those
           that build makes of the folded architecture
     """
-    if not isinstance(module, nn.Module):
-        raise PactError(f"fold_batch_norm needs a torch.nn.Module, got {type(module).__name__}", where="module")
+    module = as_module(module, where="module")
     if data is None or is_foldable_family(module):
         return fold_family(module)
     source = as_data(data)

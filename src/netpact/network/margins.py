@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from netpact.datasets import Samples
+from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
+from netpact.models import AnyModule
 from netpact.network.counting import Logits, margins_between, refuse_bad_logits
-from netpact.network.trace import Network
+from netpact.network.trace import Network, trace
 from netpact.progress import Progress
 
 _BATCH = 512
@@ -67,14 +68,16 @@ class Margins:
 
 
 @torch.no_grad()
-def measure_margins(network: Network, samples: Samples, *, progress: Progress | None = None) -> Margins:
-    """Run the network as it is, in float32, batch by batch; what is kept is three numbers for each sample."""
-    if not isinstance(network, Network):
-        raise PactError(
-            f"a traced network is needed, got {type(network).__name__}", where="network", hint="call trace(model, data)"
-        )
-    if not isinstance(samples, Samples):
-        raise PactError(f"samples are needed, got {type(samples).__name__}", where="samples", hint="give data.train")
+def measure_margins(
+    network: Network | AnyModule, samples: Samples | Data, *, progress: Progress | None = None
+) -> Margins:
+    """Run the network as it is, in float32, batch by batch; what is kept is three numbers for each sample.
+
+    network  a traced network, or what trace takes
+    samples  those to run it on; of Data the training part
+    """
+    samples = as_data(samples).train
+    network = network if isinstance(network, Network) else trace(network, samples)
     network.check_fits(samples)
     found: list[NDArray[np.float64]] = []
     seen = 0

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
-from netpact.models import Architecture, OwnModule, is_as_built
+from netpact.models import AnyModule, Architecture, OwnModule, as_module, is_as_built
 from netpact.network.graph import INPUT, Graph
 from netpact.network.kinds import LAYER_KINDS, UnsupportedNetworkError
 from netpact.network.obstacles import find_obstacles
@@ -139,13 +139,13 @@ class Network:
         return tuple({source for node in own for source in self.graph.sources(node)} - set(own))
 
 
-def trace(model: nn.Module, data: Data | Samples | object) -> Network:
+def trace(model: AnyModule, data: Data | Samples | object) -> Network:
     """Look at a module by running a few samples through it. All problems are named in one error.
 
+    model  a module, what train returned, or the path of a file of save_weights
     data  what the network is to classify: anything that load_data or as_data gives, or arrays (x, y)
     """
-    if not isinstance(model, nn.Module):
-        raise PactError(f"trace needs a torch.nn.Module, got {type(model).__name__}", where="model")
+    model = as_module(model)
     source = as_data(data)
     where = type(model).__name__
     obstacles = find_obstacles(model)

@@ -13,7 +13,7 @@ from netpact.certificates.names import make_name
 from netpact.certification import open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
-from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
 from netpact.originals.box import Box, decode_box, escapes
 from netpact.originals.box_counting import refuse_other_code, walk_box
@@ -43,6 +43,7 @@ def verify_box(
     progress: Progress | None = None,
 ) -> Verdict:
     """Is the original in the box, is the count true, does the bound follow from it with the bits of both messages?"""
+    pact = as_pact(pact)
     certificate = pact.original
     if not isinstance(certificate, BoxCertificate):
         found = "the file has no statement about the original network"

@@ -9,7 +9,7 @@ from netpact.certificates import BoxCertificate, code_bits, risk_bound
 from netpact.certificates.names import make_name
 from netpact.certification import certify, open_module
 from netpact.datasets import Data, Samples, as_data
-from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
 from netpact.network import trace
 from netpact.originals.box import encode_box, make_box
@@ -52,6 +52,7 @@ def certify_box(
     repeats, public_seed  declarations, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
+    pact = as_pact(pact)
     check_original(original)
     source = as_data(data)
     trace(original, source)  # names everything that has no rule at once

@@ -13,7 +13,7 @@ from netpact.certificates.names import make_name, quote
 from netpact.certification import open_module
 from netpact.datasets import Data, Samples, as_data
 from netpact.errors import PactError
-from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
 from netpact.network import ToleranceRun
 from netpact.originals.disagreement import (
@@ -52,6 +52,7 @@ def verify_original(
     progress: Progress | None = None,
 ) -> Verdict:
     """Recount both parts, recompute both bounds with the second implementation, compare their sum."""
+    pact = as_pact(pact)
     certificate = pact.original
     if not isinstance(certificate, OriginalCertificate):
         reason = "the file has no statement about the original network"

@@ -9,7 +9,7 @@ from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
 from netpact.certificates.names import make_name
 from netpact.certification import certify, open_module
 from netpact.datasets import Data, as_data
-from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
 from netpact.network import ToleranceRun
 from netpact.originals.disagreement import (
@@ -59,6 +59,7 @@ def certify_original(
     model       for a file that holds a user's own module: the function that makes it, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
+    pact = as_pact(pact)
     check_original(original)
     source, fresh = as_data(data), open_unlabelled(unlabelled)
     check_inputs_fit(fresh, source)

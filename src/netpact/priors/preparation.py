@@ -13,9 +13,9 @@ from torch import nn
 
 from netpact.certificates import read_object
 from netpact.datasets import Data, as_data, set_aside
-from netpact.errors import PactError
+from netpact.errors import PactError, wrong_kind
 from netpact.files import write_atomically
-from netpact.format import Base, Pact, base_of
+from netpact.format import Base, Pact, as_pact, base_of
 from netpact.format.base import HELPER_NOTE
 from netpact.limits import Limits
 from netpact.models import MAX_PARAMETERS, build, check_weights_path, parse_model
@@ -35,6 +35,8 @@ def train_helper(
     max_parameters: Limits | int = MAX_PARAMETERS,
 ) -> Base:
     """Train the recipe's network on its part of the training samples; no other sample is looked at."""
+    if not isinstance(recipe, Recipe):
+        raise wrong_kind(recipe, needed="a Recipe", where="recipe", hint="Recipe(model, TrainOptions(...), Split(...))")
     source = as_data(data)
     seen, _ = set_aside(source.train, recipe.split)
     architecture = parse_model(recipe.model, input_shape=source.input_shape, classes=source.classes)
@@ -60,6 +62,7 @@ def retrain_helper(
     Whether it comes out bit for bit depends on the versions of torch and netpact, and on the number of threads. Where
     it does not, verify counts the errors of the network told relative to this helper.
     """
+    pact = as_pact(pact)
     stated = None if pact.certificate is None else pact.certificate.helper
     if stated is None:
         raise PactError(

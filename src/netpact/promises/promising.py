@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.datasets import Data, as_data
-from netpact.errors import PactError
+from netpact.errors import PactError, wrong_kind
 from netpact.format import Compressed, Pact
 from netpact.format.loading import load_module
 from netpact.models import OwnModule
@@ -29,7 +30,7 @@ _SAME = 1e-9  # of the largest number: what two float64 runs of one network may 
 
 def promised_error(
     original: nn.Module | Network,
-    compressed: Pact | Compressed | nn.Module,
+    compressed: Pact | Compressed | nn.Module | str | Path,
     data: Data | object,
     *,
     progress: Progress | None = None,
@@ -83,13 +84,14 @@ def _with_own_rounding(walked: Walked) -> torch.Tensor:
     return round_up(walked.bound + 2 * norm_up(walked.spread))
 
 
-def _open(compressed: Pact | Compressed | nn.Module, network: Network) -> nn.Module:
+def _open(compressed: Pact | Compressed | nn.Module | str | Path, network: Network) -> nn.Module:
     if isinstance(compressed, nn.Module):
         return compressed
+    if isinstance(compressed, (str, Path)):
+        compressed = Pact.read(compressed)
     if not isinstance(compressed, (Pact, Compressed)):
-        raise PactError(
-            f"a Pact, a Compressed or a torch.nn.Module is needed, got {type(compressed).__name__}", where="compressed"
-        )
+        needed = "a Pact, a Compressed, a torch.nn.Module or the path of a .pact file"
+        raise wrong_kind(compressed, needed=needed, where="compressed")
     shell = copy.deepcopy(network.module) if isinstance(compressed.architecture, OwnModule) else None
     return compressed.to_module(shell) if isinstance(compressed, Pact) else load_module(compressed, shell)
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from netpact.datasets import Samples
-from netpact.errors import PactError
+from netpact.datasets import Data, Samples, as_data, as_samples
+from netpact.errors import PactError, wrong_kind
+from netpact.models import AnyModule, as_module
 from netpact.seed import Seed
 from netpact.training.checkpoints import identify_run, load_checkpoint, save_checkpoint
 from netpact.training.epoch import Epoch
@@ -39,25 +40,31 @@ class Trained:
 
 
 def train(
-    module: nn.Module,
-    samples: Samples,
-    options: TrainOptions,
+    module: AnyModule,
+    samples: Samples | Data,
+    options: TrainOptions | None = None,
     *,
     progress: Callable[[Epoch], None] | None = None,
     checkpoint: str | Path | None = None,
-    test: Samples | None = None,
+    test: Samples | Data | None = None,
     on_epoch: Callable[[int, nn.Module], object] | None = None,
 ) -> Trained:
     """Train a copy of the module; the given one and all global random state stay as they are.
 
+    module      a module, or the path of a file of save_weights
+    samples     what to train on; of Data the training part
     checkpoint  a file written after each epoch; where it exists already, the run goes on from there
     test        samples whose error is reported after each epoch; they decide nothing
     progress    called after each epoch, when its checkpoint is on the disk
     on_epoch    called with the epoch's number and the network after it, to look and not to touch: a netpact.Monitor,
                 for example. It comes before the checkpoint, so that a run that is killed in it sees this epoch again
     """
-    data = gather(samples)
-    held = None if test is None else gather(test)
+    options = TrainOptions() if options is None else options
+    if not isinstance(options, TrainOptions):
+        raise wrong_kind(options, needed="a TrainOptions", where="options")
+    module = as_module(module, where="module")
+    data = gather(as_data(samples).train)
+    held = None if test is None else gather(_test_part(test))
     check_fits(module, data)
     if held is not None and (held.input_shape, held.classes) != (data.input_shape, data.classes):
         raise PactError("input shape or number of classes differ from the training data", where=held.name)
@@ -89,6 +96,14 @@ def train(
             progress(history[-1])
     optimizer.zero_grad(set_to_none=True)
     return Trained(trainee.eval(), history, options)
+
+
+def _test_part(test: Samples | Data) -> Samples:
+    if not isinstance(test, Data):
+        return as_samples(test, name="test")
+    if test.test is None:
+        raise PactError("these data have no test part", where=test.name)
+    return test.test
 
 
 def _optimizer(trainee: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:

@@ -1,0 +1,197 @@
+"""Every public verb with every kind of wrong argument: it works, or says what is needed; it never fails from within."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import netpact
+from netpact.errors import PactError
+
+untyped: Any = netpact  # mypy would find the same mistakes
+
+VERBS = {
+    "Monitor": 1,
+    "Pact.from_bytes": 1,
+    "Pact.read": 1,
+    "Pact.write": 1,
+    "as_data": 1,
+    "build": 1,
+    "certify": 2,
+    "certify_box": 3,
+    "certify_original": 4,
+    "check_data": 1,
+    "compare_with_lemmas": 3,
+    "compress": 2,
+    "estimate_bounds": 3,
+    "fold_batch_norm": 2,
+    "load_data": 1,
+    "load_model": 1,
+    "measure": 3,
+    "measure_margins": 2,
+    "open_base": 1,
+    "operator_norm": 1,
+    "parse_model": 1,
+    "promised_error": 3,
+    "retrain_helper": 2,
+    "run_experiment": 2,
+    "save_weights": 2,
+    "seal": 1,
+    "search": 2,
+    "trace": 2,
+    "train": 3,
+    "train_helper": 2,
+    "verify": 2,
+    "verify_box": 3,
+    "verify_original": 4,
+}
+NOT_VERBS = {"risk_bound"}  # of numbers by name alone
+
+
+class Case:
+    """One small network in all its shapes, and calls that are right."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = data = netpact.load_data("digits", limit=60)
+        self.module = module = netpact.build(netpact.parse_model("linear", input_shape=(1, 8, 8), classes=10))
+        self.network = network = netpact.trace(module, data)
+        self.compressed = compressed = netpact.compress(network, netpact.Quantize(bits=4))
+        self.pact = pact = netpact.certify(netpact.seal(compressed), data)
+        self.weights = netpact.save_weights(module, folder / "weights.safetensors")
+        self.file = pact.write(folder / "linear.pact")
+        normed = netpact.build(netpact.parse_model("resnet:8-1-1", input_shape=(1, 8, 8), classes=10))
+        recipe = netpact.Recipe("linear", netpact.TrainOptions(epochs=1), netpact.Split(50, 0))
+        self.calls: dict[str, tuple[Callable[..., object], list[Any]]] = {
+            "Monitor": (netpact.Monitor, [data]),
+            "Pact.from_bytes": (netpact.Pact.from_bytes, [pact.to_bytes()]),
+            "Pact.read": (netpact.Pact.read, [self.file]),
+            "Pact.write": (pact.write, [folder / "again.pact"]),
+            "as_data": (netpact.as_data, [data]),
+            "build": (netpact.build, [network.architecture]),
+            "certify": (netpact.certify, [pact, data]),
+            "certify_box": (netpact.certify_box, [pact, module, data]),
+            "certify_original": (netpact.certify_original, [pact, module, data, data.train]),
+            "check_data": (netpact.check_data, [data]),
+            "compare_with_lemmas": (netpact.compare_with_lemmas, [network, compressed, data]),
+            "compress": (netpact.compress, [network, netpact.Quantize(bits=4)]),
+            "estimate_bounds": (netpact.estimate_bounds, [module, data, None]),
+            "fold_batch_norm": (netpact.fold_batch_norm, [normed, data]),
+            "load_data": (netpact.load_data, ["digits"]),
+            "load_model": (netpact.load_model, [self.weights]),
+            "measure": (netpact.measure, [module, data, netpact.MeasureOptions(samples=2, only=("frobenius",))]),
+            "measure_margins": (netpact.measure_margins, [network, data.train]),
+            "open_base": (netpact.open_base, [self.weights]),
+            "operator_norm": (netpact.operator_norm, [nn.Linear(3, 3)]),
+            "parse_model": (lambda name: netpact.parse_model(name, input_shape=(1, 8, 8), classes=10), ["linear"]),
+            "promised_error": (netpact.promised_error, [network, compressed, data]),
+            "retrain_helper": (netpact.retrain_helper, [pact, data]),
+            "run_experiment": (lambda name, out: netpact.run_experiment(name, preset="none", out=out), ["x", folder]),
+            "save_weights": (netpact.save_weights, [module, folder / "again.safetensors"]),
+            "seal": (netpact.seal, [compressed]),
+            "search": (search, [data, folder / "search"]),
+            "trace": (netpact.trace, [module, data]),
+            "train": (netpact.train, [module, data.train, netpact.TrainOptions(epochs=1)]),
+            "train_helper": (netpact.train_helper, [data, recipe]),
+            "verify": (netpact.verify, [pact, data]),
+            "verify_box": (netpact.verify_box, [pact, module, data]),
+            "verify_original": (netpact.verify_original, [pact, module, data, data.train]),
+        }
+        self.wrong = {
+            "nothing": None,
+            "a text": "nonsense",
+            "an empty text": "",
+            "a pact's path": self.file,
+            "a weight file": self.weights,
+            "a folder": folder,
+            "data": data,
+            "samples": data.train,
+            "arrays": (np.zeros((4, 8, 8), dtype=np.float32), np.arange(4)),
+            "one array": np.zeros((4, 64), dtype=np.float32),
+            "a tensor": torch.zeros(4, 64),
+            "a module": module,
+            "a class of modules": nn.Linear,
+            "a network": network,
+            "a compressed network": compressed,
+            "a pact": pact,
+            "a method": netpact.Quantize(bits=3),
+            "a class of methods": netpact.Quantize,
+            "options": netpact.TrainOptions(epochs=1),
+            "a function": lambda: module,
+            "a number": 7,
+            "a dict": {},
+            "a list": [1, 2],
+            "bytes": b"PACT",
+            "an object": object(),
+        }
+
+
+def search(data: object, out: Any) -> object:
+    return netpact.search(data, budget_seconds=0.2, out=out, candidates=["linear"], training_steps=2)
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    return Case(tmp_path_factory.mktemp("case"))
+
+
+def test_every_public_verb_is_here(case: Case) -> None:
+    public = {name for name in netpact.__all__ if name[0].islower() and callable(getattr(netpact, name))}
+    assert public - NOT_VERBS <= VERBS.keys()
+    assert case.calls.keys() == VERBS.keys()
+    assert {name: len(arguments) for name, (_, arguments) in case.calls.items()} == VERBS
+
+
+@pytest.mark.parametrize(("verb", "place"), [(verb, place) for verb, count in VERBS.items() for place in range(count)])
+def test_a_wrong_argument_is_taken_or_told(
+    case: Case, verb: str, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a text is a path, too
+    call, arguments = case.calls[verb]
+    for kind, value in case.wrong.items():
+        given = [*arguments[:place], value, *arguments[place + 1 :]]
+        try:
+            call(*given)
+        except PactError:
+            continue
+        except Exception as error:  # noqa: BLE001 - any other one is what this test is about
+            pytest.fail(f"{verb} with {kind} as argument {place + 1}: {type(error).__name__}: {error}")
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda case: untyped.compress(case.module, netpact.Quantize()), "a traced network is needed, got Sequential"),
+        (lambda case: untyped.compress(case.network, netpact.Quantize), "got the class Quantize .for example Quantize"),
+        (lambda case: untyped.compress(case.network, "quantize"), "a compression method is needed, got str"),
+        (lambda case: untyped.train(case.data, case.data), "a torch.nn.Module, or the path .* is needed, got Data"),
+        (lambda case: untyped.train(nn.Linear, case.data), "is needed, got the class Linear"),
+        (lambda case: untyped.train(case.module, case.data, {"epochs": 3}), "a TrainOptions is needed, got dict"),
+        (lambda case: untyped.trace(case.pact, case.data), "is needed, got Pact"),
+        (lambda case: untyped.seal(case.module), r"a compressed network is needed, got Sequential \(seal\(compress"),
+        (lambda case: untyped.build("mlp"), r"an Architecture is needed, got str \(parse_model"),
+        (lambda case: untyped.search(case.data, budget_seconds=1, out=None), "out: a path is needed, got NoneType"),
+        (lambda case: untyped.Pact.read(case.pact), "a path is needed, got Pact"),
+    ],
+)
+def test_what_is_needed_and_what_came_are_named(case: Case, call: Callable[[Case], object], told: str) -> None:
+    with pytest.raises(PactError, match=told):
+        call(case)
+
+
+def test_the_obvious_is_taken(case: Case) -> None:
+    options = netpact.TrainOptions(epochs=1)
+    trained = netpact.train(case.weights, case.data, options, test=netpact.load_data("digits"))
+    assert trained.history[-1].test_error is not None
+    network = netpact.trace(trained, case.data)
+    assert network.layers == netpact.trace(case.weights, case.data).layers
+    small = netpact.compress(trained, netpact.Quantize(bits=4), samples=case.data)
+    assert netpact.seal(small).message == netpact.seal(netpact.compress(network, netpact.Quantize(bits=4))).message
+    margins = netpact.measure_margins(trained.module, case.data)
+    assert (margins.margins == netpact.measure_margins(network, case.data.train).margins).all()
+    assert netpact.promised_error(case.network, case.file, case.data).measured.max() > 0
