@@ -23,8 +23,8 @@ test: install
 	$(TESTS)
 
 lint: install
-	$(BIN)/ruff check src tests benchmarks records
-	$(BIN)/ruff format --check src tests benchmarks records
+	$(BIN)/ruff check src tests benchmarks records tools
+	$(BIN)/ruff format --check src tests benchmarks records tools
 	$(BIN)/mypy
 
 bench: install

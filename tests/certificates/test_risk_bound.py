@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpact.certificates import FORMS, check_bound, risk_bound
-from netpact.certificates.bound import _log_inv
+from netpact.certificates.bound import _hoeffding, _log_inv
 from netpact.errors import PactError
 
 # The accuracy that is promised: what rounding may add when two bounds are compared.
@@ -160,3 +160,32 @@ def test_numpy_integers_and_floats_are_accepted() -> None:
 
 def test_a_tiny_delta_neither_overflows_nor_underflows() -> None:
     assert 0.5 < risk_bound(errors=1, samples=1000, code_bits=0, delta=5e-324) < 1.0
+
+
+HARD = [
+    (k, m, bits, delta) for m in (10**7, 10**9) for k in (m // 3, m // 2) for bits in (0, 1) for delta in (0.5, 0.3)
+]
+
+
+@pytest.mark.parametrize(("k", "m", "bits", "delta"), HARD)
+def test_rounding_of_the_kl_form_is_allowed_for(k: int, m: int, bits: int, delta: float) -> None:
+    """Many samples and few bits: sums of numbers of size m nearly cancel. Without the allowance half of these fail."""
+    bound = risk_bound(errors=k, samples=m, code_bits=bits, delta=delta, form="kl")
+    with mpmath.workdps(50):
+        rate, p = mpmath.mpf(k) / m, mpmath.mpf(bound)
+        distance = m * (rate * mpmath.log(rate / p) + (1 - rate) * mpmath.log((1 - rate) / (1 - p)))
+        assert distance >= bits * mpmath.log(2) - mpmath.log(mpmath.mpf(delta))
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("bits", [1, 77, 10**6 + 1, 10**12 + 7])
+def test_the_logarithm_of_the_confidence_is_rounded_up(bits: int, delta: float) -> None:
+    with mpmath.workdps(50):
+        assert mpmath.mpf(_log_inv(bits, delta)) >= bits * mpmath.log(2) - mpmath.log(mpmath.mpf(delta))
+
+
+def test_hoeffding_is_rounded_up() -> None:
+    with mpmath.workdps(50):
+        for k in range(40):
+            value = mpmath.mpf(_hoeffding(k, 997, 3.0 + k / 7))
+            assert value >= mpmath.mpf(k) / 997 + mpmath.sqrt(mpmath.mpf(3.0 + k / 7) / (2 * 997))

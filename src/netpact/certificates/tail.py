@@ -23,9 +23,8 @@ from netpact.errors import PactError
 _EPS = 2.0**-52
 # Rounding allowance, in units of _EPS times the size of each logarithm that is added up. math.lgamma is the least exact
 # of them: within 3 such units of mpmath on every size that the tests sample. log, log1p and the products stay below 2.
-_PARTS_ALLOWANCE = 8.0
-# The same per term of the series: a ratio takes five roundings of half a unit, the running product one more.
-_TERM_ALLOWANCE = 4.0
+# The same for each term of the series: a ratio takes five roundings of half a unit, the running product one more.
+_ALLOWANCE = 8.0
 # The rest of the series is added as its upper bound, so this number decides the effort, not the validity.
 _NEGLIGIBLE = 2.0**-60
 _FIRST_CHUNK = 64
@@ -89,7 +88,7 @@ def _falling_tail(k: int, m: int, p: float, q: float) -> tuple[float, float]:
     total, terms = _sum_falling(k, m, p, q)
     value = math.fsum(parts) + math.log(total)
     size = math.fsum(abs(part) for part in parts) + abs(value)
-    return value, _EPS * (_PARTS_ALLOWANCE * size + _TERM_ALLOWANCE * (terms + 1))
+    return value, _EPS * _ALLOWANCE * (size + terms + 1)
 
 
 def _sum_falling(k: int, m: int, p: float, q: float) -> tuple[float, int]:

@@ -20,8 +20,6 @@ from netpact.promises.layer_bounds import LayerBounds
 from netpact.promises.lipschitz import copying_norm
 from netpact.promises.outward import round_up, round_up_float
 
-_HIDDEN = 2.0**-47  # twice what a layer of differences may have lost, for the two layers
-
 _STEEPEST = LEAST_VARIANCE**-0.5  # what batch norm multiplies by before its weight can make it smaller
 
 # Axes that a layer's input has, the samples' first: a layer that takes them for something else would mix samples.
@@ -59,11 +57,10 @@ def follow_layer(name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> An
     felt = round_up(reach + x.bound) * _padding_norm(layer, h)
     added = distance.weights * reach + distance.shift * root
     if bounds.difference is not None:
-        # The difference's entries are rounded, which its own rounding bound knows nothing of. Each layer is at most as
-        # large as the other one plus their distance.
-        rough, offset = size.roughness + size.spill * distance.weights, size.offset + distance.shift
-        hidden = _HIDDEN * (rough * felt + offset * root)
-        added = torch.minimum(round_up(added), size_of(_run(bounds.difference, h)) + hidden)
+        # The difference's entries are rounded: those of linear and convolution layers by 2^-53 of themselves, far
+        # within the rounding bound of its run; those of batch norm by up to 9 units of 2^-53 of the two layers' scales
+        # and offsets, for which gamma has 10 to spare: its share for a run of our own, of which there is none.
+        added = torch.minimum(round_up(added), size_of(_run(bounds.difference, h)))
     bound = size.gain * x.bound + added
     noise = walk.other.gamma(size.terms) * (size.roughness * felt + size.offset * root)
     # Products and weights that may be flushed to zero, in every entry.
