@@ -7,7 +7,7 @@ import importlib
 import math
 from typing import Any
 
-from netpact.errors import PactError
+from netpact.errors import PactError, printable
 
 _LINE = 100  # characters of a repr
 _NAME = 40
@@ -64,11 +64,6 @@ class Displayed:
         except ImportError as error:
             raise PactError("pandas is not installed", where="to_frame", hint="pip install pandas") from error
         return pandas.DataFrame(self.display_rows())
-
-
-def printable(text: str) -> str:
-    r"""What a terminal could take for a command is written out: \x1b for an escape."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def _known(facts: Row) -> Row:

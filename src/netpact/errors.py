@@ -16,6 +16,10 @@ class PactError(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        # All three may quote a hostile file. A list of problems has lines of its own, which begin with two spaces: text
+        # from a file cannot begin a line.
+        what = "\n  ".join(map(printable, what.split("\n  ")))
+        where, hint = printable(where), printable(hint)
         self.what, self.where, self.hint = what, where, hint
         text = f"{where}: {what}" if where else what
         super().__init__(f"{text} ({hint})" if hint else text)
@@ -25,6 +29,11 @@ class PactError(Exception):
 
     def to_json(self) -> dict[str, str]:
         return {"error": self.what, "where": self.where, "hint": self.hint}
+
+
+def printable(text: str) -> str:
+    r"""What a terminal could take for a command, or a reader for another line, is written out: \x1b for an escape."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def _rebuild(what: str, where: str, hint: str) -> PactError:

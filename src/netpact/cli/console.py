@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 
+from netpact.errors import printable
 from netpact.progress import Progress as ProgressCallback
 
-people = Console(stderr=True, highlight=False)
+
+class PlainConsole(Console):
+    """A console for text that may come from a file: no markup, and control codes are written out, whoever prints them.
+
+    Line breaks stay: who prints text from a file on a line of its own makes it printable() first.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            # Control segments are rich's own: they move the cursor of a progress bar.
+            shown = segment.text if segment.control else "\n".join(map(printable, segment.text.split("\n")))
+            yield Segment(shown, segment.style, segment.control)
+
+
+people = PlainConsole(stderr=True, highlight=False, markup=False)
 
 
 def print_json(record: object) -> None:

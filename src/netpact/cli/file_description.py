@@ -9,7 +9,7 @@ from rich.table import Table
 
 from netpact.cli.console import people, print_json
 from netpact.cli.models import own_model
-from netpact.errors import PactError
+from netpact.errors import PactError, printable
 
 if TYPE_CHECKING:
     from netpact.datasets import Split
@@ -48,7 +48,7 @@ def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: 
         )
         return
     people.print(
-        f"{file}: {architecture}, inputs {architecture.input_shape}, {architecture.classes} classes, run in "
+        f"{printable(str(file))}: {architecture}, inputs {architecture.input_shape}, {architecture.classes} classes, run in "
         f"{compressed.arithmetic}\n{len(pact.message):,} bytes, {pact.code_bits:,} bits with their number announced",
         soft_wrap=True,
     )
@@ -62,9 +62,9 @@ def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: 
     if pact.certificate is None:
         people.print("no certificate")
         return
-    people.print(f"stated, not checked here: {pact.certificate.sentence()}", soft_wrap=True, markup=False)
+    people.print(printable(f"stated, not checked here: {pact.certificate.sentence()}"), soft_wrap=True)
     if pact.original is not None:
-        people.print(f"stated, not checked here: {pact.original.sentence()}", soft_wrap=True, markup=False)
+        people.print(printable(f"stated, not checked here: {pact.original.sentence()}"), soft_wrap=True)
 
 
 def _describe_relative(

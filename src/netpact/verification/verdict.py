@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from netpact.certificates import Certificate, Statement
 from netpact.certificates.wording import contradiction, percent_up
 from netpact.display import Displayed
+from netpact.errors import printable
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,8 +65,8 @@ class Verdict(Displayed):
             said = f"agreed{self.given and ', '}{self.given}: {self.certificate.sentence()}"
             if self.contradicted and self.test_error is not None:
                 said += f" {contradiction(self.test_error)}"
-            return " ".join([said, *(f"Note: {note}." for note in self.notes)])
-        return "refused: " + "; ".join(self.reasons)
+            return printable(" ".join([said, *(f"Note: {note}." for note in self.notes)]))
+        return printable("refused: " + "; ".join(self.reasons))
 
     def to_json(self) -> dict[str, object]:
         stated = {} if self.certificate is None else self.certificate.to_json()

@@ -9,6 +9,7 @@ from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
 from netpact.cli.picture import look_around, print_picture
+from netpact.errors import printable
 
 
 def certify(
@@ -91,14 +92,14 @@ def certify(
             )
     file_bytes = certified.write(file).stat().st_size
     assert certified.certificate is not None
-    people.print(certified.certificate.sentence(), soft_wrap=True, markup=False)
+    people.print(printable(certified.certificate.sentence()), soft_wrap=True)
     around = look_around(case.data, file_bytes=file_bytes)
     print_picture(certified.certificate, around)
     if certified.certificate.contradicted and certified.certificate.test_error is not None:
         people.print(contradiction(certified.certificate.test_error), style="red", soft_wrap=True)
     record = certified.certificate.to_json() | around.to_json(certified.certificate)
     if case.original is not None and certified.original is not None:
-        people.print(certified.original.sentence(), soft_wrap=True, markup=False)
+        people.print(printable(certified.original.sentence()), soft_wrap=True)
         record["original"] = certified.original.to_json()
     if json:
         print_json(record)

@@ -12,7 +12,7 @@ from rich.table import Table
 from netpact.cli.console import people, print_json, progress_columns
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DATA_NAMES, Json, Threads, set_threads
-from netpact.errors import PactError
+from netpact.errors import PactError, printable
 
 if TYPE_CHECKING:
     from netpact.exploration import Trial
@@ -76,7 +76,7 @@ def search(
     people.print(
         f"{result.file}: {len(result.pact.message):,} bytes after {result.minutes:.1f} minutes", soft_wrap=True
     )
-    people.print(result.pact.certificate.sentence(), soft_wrap=True)
+    people.print(printable(result.pact.certificate.sentence()), soft_wrap=True)
     if result.note:
         people.print(result.note, soft_wrap=True, markup=False)
     if json:
