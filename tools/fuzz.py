@@ -247,7 +247,7 @@ def open_input(path: Path) -> None:
         compressed = decode_message(pact.message, max_parameters=LIMITS)
         load_module(compressed, None)
         with redirect_stdout(io.StringIO()):
-            describe_file(path, model="", base=None, json=True)
+            describe_file(path, model="", base=None, max_parameters=LIMITS, json=True)
 
 
 @dataclass

@@ -132,7 +132,8 @@ def test_whatever_prints_it_a_console_shows_plain_characters() -> None:
 
 def test_colours_of_our_own_stay() -> None:
     shown = io.StringIO()
-    PlainConsole(file=shown, force_terminal=True, color_system="standard").print("\x1b[32mno", style="red")
+    console = PlainConsole(file=shown, force_terminal=True, color_system="standard", highlight=False, markup=False)
+    console.print("\x1b[32mno", style="red")
     assert shown.getvalue().startswith("\x1b[31m\\x1b[32mno")
 
 

@@ -14,20 +14,20 @@ from netpact.errors import PactError, printable
 if TYPE_CHECKING:
     from netpact.datasets import Split
     from netpact.format import Compressed, Pact
+    from netpact.limits import Limits
 
 
-def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: int | None = None, json: bool) -> None:
+def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: Limits, json: bool) -> None:
     """Needs no data and checks nothing about the certificate: that is what verify does."""
-    from netpact.format import DEFAULT_MAX_PARAMETERS, Pact, measure_message
+    from netpact.format import Pact, measure_message
 
     pact = Pact.read(file)
     make = own_model(model)
-    most = DEFAULT_MAX_PARAMETERS if max_parameters is None else max_parameters
-    compressed = pact.decode(None if make is None else make(), max_parameters=most)
+    compressed = pact.decode(None if make is None else make(), max_parameters=max_parameters)
     ledger = measure_message(compressed)
     stated = None if pact.certificate is None else pact.certificate.to_json()
     architecture = compressed.architecture
-    relative = _describe_relative(pact, compressed, base, max_parameters=most)
+    relative = _describe_relative(pact, compressed, base, max_parameters=max_parameters)
     if json:
         print_json(
             {
@@ -48,8 +48,9 @@ def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: 
         )
         return
     people.print(
-        f"{printable(str(file))}: {architecture}, inputs {architecture.input_shape}, {architecture.classes} classes, run in "
-        f"{compressed.arithmetic}\n{len(pact.message):,} bytes, {pact.code_bits:,} bits with their number announced",
+        f"{printable(str(file))}: {architecture}, inputs {architecture.input_shape}, {architecture.classes} classes, "
+        f"run in {compressed.arithmetic}\n"
+        f"{len(pact.message):,} bytes, {pact.code_bits:,} bits with their number announced",
         soft_wrap=True,
     )
     if relative is not None:
@@ -68,7 +69,7 @@ def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: 
 
 
 def _describe_relative(
-    pact: Pact, compressed: Compressed, path: Path | None, *, max_parameters: int
+    pact: Pact, compressed: Compressed, path: Path | None, *, max_parameters: Limits
 ) -> dict[str, object] | None:
     """What the file says about its base, and whether the one given is that; None for a file without a base."""
     from netpact.format import is_relative, open_base

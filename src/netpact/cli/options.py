@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from netpact.limits import Limits
+
 DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz"
 DataName: TypeAlias = Annotated[str, typer.Option("--data", help=DATA_NAMES)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
@@ -17,6 +19,35 @@ MaxParameters: TypeAlias = Annotated[
         "--max-parameters",
         min=1,
         help="Open networks of up to this many parameters, for files that you trust; 100 million where not said.",
+        show_default=False,
+    ),
+]
+MaxWork: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-work",
+        min=1,
+        help="Decode messages that take up to this many steps, for files that you trust; a billion take about a "
+        "second, 34 billion are the default.",
+        show_default=False,
+    ),
+]
+MaxMemory: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-memory",
+        min=1,
+        metavar="BYTES",
+        help="Decode messages that take up to so much memory, for files that you trust; 3 GB are the default.",
+        show_default=False,
+    ),
+]
+MaxTraining: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-training",
+        min=1,
+        help="With --retrain: up to this many multiply-adds of training; 10^15 are the default, some hours.",
         show_default=False,
     ),
 ]
@@ -39,6 +70,11 @@ ModelName: TypeAlias = Annotated[
         "your own.",
     ),
 ]
+
+
+def read_limits(**given: int | None) -> Limits:
+    """The limits that were given; the others have their defaults."""
+    return Limits(**{name: value for name, value in given.items() if value is not None})
 
 
 def set_threads(threads: int) -> None:

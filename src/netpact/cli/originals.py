@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from netpact.errors import PactError
+from netpact.limits import MAX_PARAMETERS, Limits
 
 if TYPE_CHECKING:
     from torch import nn
@@ -53,7 +54,7 @@ class Case:
     """What certify and verify work on: a file, data, and other networks where they were asked for.
 
     original  the network before compression, and the file of fresh inputs where there is one
-    max_parameters  that any of the networks may have
+    max_parameters  that any of the networks may have, and what decoding them may cost
     """
 
     pact: Pact
@@ -62,7 +63,7 @@ class Case:
     base: Base | None
     base_data: Samples | None
     original: tuple[nn.Module, Path | None] | None
-    max_parameters: int
+    max_parameters: Limits
 
 
 def open_case(
@@ -74,32 +75,32 @@ def open_case(
     base_data: str,
     original: Path | None,
     unlabelled: Path | None,
-    max_parameters: int | None,
+    max_parameters: Limits,
 ) -> Case:
     from netpact.cli.models import own_model
     from netpact.datasets import load_data
-    from netpact.format import DEFAULT_MAX_PARAMETERS, Pact
+    from netpact.format import Pact
 
-    most = DEFAULT_MAX_PARAMETERS if max_parameters is None else max_parameters
     pact = Pact.read(file)
-    asked = _open_original(original, unlabelled, model=model, max_parameters=most)
+    asked = _open_original(original, unlabelled, model=model, max_parameters=max_parameters)
     source, make = load_data(data), own_model(model)
-    return Case(pact, source, make, *open_base_options(base, base_data, max_parameters=most), asked, most)
+    return Case(
+        pact, source, make, *open_base_options(base, base_data, max_parameters=max_parameters), asked, max_parameters
+    )
 
 
 def open_base_options(
-    base: Path | None, base_data: str, *, max_parameters: int | None = None
+    base: Path | None, base_data: str, *, max_parameters: Limits | int = MAX_PARAMETERS
 ) -> tuple[Base | None, Samples | None]:
     from netpact.datasets import load_data
-    from netpact.format import DEFAULT_MAX_PARAMETERS, open_base
+    from netpact.format import open_base
 
-    most = DEFAULT_MAX_PARAMETERS if max_parameters is None else max_parameters
-    opened = None if base is None else open_base(base, max_parameters=most)
+    opened = None if base is None else open_base(base, max_parameters=max_parameters)
     return opened, load_data(base_data).train if base_data else None
 
 
 def _open_original(
-    weights: Path | None, unlabelled: Path | None, *, model: str, max_parameters: int
+    weights: Path | None, unlabelled: Path | None, *, model: str, max_parameters: Limits
 ) -> tuple[nn.Module, Path | None] | None:
     """A network of ours says in its file what it is; a user's own comes from --model."""
     if weights is None:

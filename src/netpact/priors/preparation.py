@@ -18,9 +18,10 @@ from netpact.files import write_atomically
 from netpact.format import Base, Pact, as_pact, base_of
 from netpact.format.base import HELPER_NOTE
 from netpact.limits import Limits
-from netpact.models import MAX_PARAMETERS, build, check_weights_path, parse_model
+from netpact.models import MAX_PARAMETERS, Architecture, build, check_weights_path, parse_model
 from netpact.models.tensors import pack_tensors, state_of
 from netpact.models.weights import fill_module
+from netpact.priors.training_cost import refuse_costly
 from netpact.progress import Progress
 from netpact.training import Epoch, Recipe, train
 
@@ -39,8 +40,7 @@ def train_helper(
         raise wrong_kind(recipe, needed="a Recipe", where="recipe", hint="Recipe(model, TrainOptions(...), Split(...))")
     source = as_data(data)
     seen, _ = set_aside(source.train, recipe.split)
-    architecture = parse_model(recipe.model, input_shape=source.input_shape, classes=source.classes)
-    start = build(architecture, seed=recipe.options.seed.child("start"), max_parameters=max_parameters)
+    start = build(_architecture(recipe, source), seed=recipe.options.seed.child("start"), max_parameters=max_parameters)
 
     def report(epoch: Epoch) -> None:
         if progress is not None:
@@ -71,17 +71,24 @@ def retrain_helper(
             hint="leave --retrain out: only a data-dependent certificate has a helper",
         )
     recipe = Recipe.from_json(read_object(stated.recipe))
+    source = as_data(data)
+    seen, _ = set_aside(source.train, recipe.split)
+    start = build(_architecture(recipe, source), max_parameters=max_parameters)
+    refuse_costly(recipe, start, samples=seen.count, limits=Limits.of(max_parameters))
     # A name of its own: the one in the file is the word of whoever wrote it.
-    made = train_helper(data, recipe, name="helper, trained again", progress=progress, max_parameters=max_parameters)
+    made = train_helper(source, recipe, name="helper, trained again", progress=progress, max_parameters=max_parameters)
     return Base(made.name, made.tensors, made.data_fingerprint, recipe, retrained=True)
+
+
+def _architecture(recipe: Recipe, data: Data) -> Architecture:
+    return parse_model(recipe.model, input_shape=data.input_shape, classes=data.classes)
 
 
 def helper_module(
     helper: Base, recipe: Recipe, data: Data, *, max_parameters: Limits | int = MAX_PARAMETERS
 ) -> nn.Module:
     """The helper as a network of its own, as its recipe names it."""
-    architecture = parse_model(recipe.model, input_shape=data.input_shape, classes=data.classes)
-    module = build(architecture, max_parameters=max_parameters)
+    module = build(_architecture(recipe, data), max_parameters=max_parameters)
     tensors = {name: torch.from_numpy(array.copy()) for name, array in helper.tensors.items()}
     fill_module(module, tensors, where=f"base {helper.name}")
     return module

@@ -6,7 +6,18 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
-from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
+from netpact.cli.options import (
+    DataName,
+    Json,
+    MaxMemory,
+    MaxParameters,
+    MaxWork,
+    OwnModel,
+    PactFile,
+    Threads,
+    read_limits,
+    set_threads,
+)
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
 from netpact.cli.picture import look_around, print_picture
 from netpact.errors import printable
@@ -41,6 +52,8 @@ def certify(
         ),
     ] = "",
     max_parameters: MaxParameters = None,
+    max_work: MaxWork = None,
+    max_memory: MaxMemory = None,
     threads: Threads = 0,
     json: Json = False,
 ) -> None:
@@ -68,7 +81,7 @@ def certify(
         base_data=base_data,
         original=original,
         unlabelled=unlabelled,
-        max_parameters=max_parameters,
+        max_parameters=read_limits(max_parameters=max_parameters, max_work=max_work, max_memory=max_memory),
     )
     warn_about(case.data)
     with progress_bar("counting errors") as bar:

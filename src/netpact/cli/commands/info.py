@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from netpact.cli.options import DataName, Json, MaxParameters, OwnModel
+from netpact.cli.options import DataName, Json, MaxMemory, MaxParameters, MaxWork, OwnModel, read_limits
 from netpact.cli.originals import BaseFile
 from netpact.errors import PactError
 
@@ -30,6 +30,8 @@ def info(
     model: OwnModel = "",
     base: BaseFile = None,
     max_parameters: MaxParameters = None,
+    max_work: MaxWork = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
 ) -> None:
     """What is in a .pact file, or what a network consists of.
@@ -51,9 +53,16 @@ def info(
         )
         from netpact.cli.file_description import describe_file
 
-        describe_file(Path(target), model=model, base=base, max_parameters=max_parameters, json=json)
+        describe_file(
+            Path(target),
+            model=model,
+            base=base,
+            max_parameters=read_limits(max_parameters=max_parameters, max_work=max_work, max_memory=max_memory),
+            json=json,
+        )
     else:
-        _refuse_others({"--model": model, "--base": base, "--max-parameters": max_parameters}, of="a .pact file")
+        limits = {"--max-parameters": max_parameters, "--max-work": max_work, "--max-memory": max_memory}
+        _refuse_others({"--model": model, "--base": base, **limits}, of="a .pact file")
         from netpact.cli.model_description import describe_model
 
         describe_model(target, data=data, input_shape=input_shape, classes=classes, weights=weights, json=json)

@@ -5,7 +5,19 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.options import DataName, Json, MaxParameters, OwnModel, PactFile, Threads, set_threads
+from netpact.cli.options import (
+    DataName,
+    Json,
+    MaxMemory,
+    MaxParameters,
+    MaxTraining,
+    MaxWork,
+    OwnModel,
+    PactFile,
+    Threads,
+    read_limits,
+    set_threads,
+)
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
 
 
@@ -21,6 +33,9 @@ def verify(
     original: OriginalWeights = None,
     unlabelled: UnlabelledFile = None,
     max_parameters: MaxParameters = None,
+    max_work: MaxWork = None,
+    max_memory: MaxMemory = None,
+    max_training: MaxTraining = None,
     threads: Threads = 0,
     json: Json = False,
 ) -> int:
@@ -52,7 +67,9 @@ def verify(
         base_data=base_data,
         original=original,
         unlabelled=unlabelled,
-        max_parameters=max_parameters,
+        max_parameters=read_limits(
+            max_parameters=max_parameters, max_work=max_work, max_memory=max_memory, max_training=max_training
+        ),
     )
     pact = case.pact
     if retrain:
