@@ -205,6 +205,33 @@ def test_help_teaches() -> None:
     assert time.monotonic() - started < 60
 
 
+_COMMANDS = [
+    "demo",
+    "data",
+    "train",
+    "measure",
+    "compress",
+    "search",
+    "certify",
+    "verify",
+    "info",
+    "bounds",
+    "experiment",
+]
+
+
+@pytest.mark.parametrize("command", ["", *_COMMANDS])
+def test_help_fits_eighty_columns(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 80)
+    assert run([*command.split(), "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    if not command:
+        assert all(any(line.lstrip("│ ").startswith(name) for line in lines) for name in _COMMANDS)
+
+
 def test_help_of_compress_names_every_method_and_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compress", "--help"]) == 0
     told = capsys.readouterr().out

@@ -20,6 +20,10 @@ class Premise:
     holds: bool | None
     found: str = ""
 
+    def __bool__(self) -> bool:
+        """Known to hold: neither failing nor left unchecked."""
+        return self.holds is True
+
     def __str__(self) -> str:
         verdict = {True: "holds", False: "fails", None: "not checked"}[self.holds]
         return f"{self.text}: {verdict}{', ' if self.found else ''}{self.found}"

@@ -35,6 +35,9 @@ class Opinion:
     own_bound: float
     reason: str
 
+    def __bool__(self) -> bool:
+        return self.holds
+
 
 def check_bound(*, errors: int, samples: int, code_bits: int, delta: float, form: str, bound: float) -> Opinion:
     """Does a stated bound hold? True iff it is at least the bound computed here, less 1e-12.

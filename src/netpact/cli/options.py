@@ -12,7 +12,9 @@ from netpact.limits import Limits
 DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz"
 DataName: TypeAlias = Annotated[str, typer.Option("--data", help=DATA_NAMES)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-Threads: TypeAlias = Annotated[int, typer.Option("--threads", min=0, help="CPU threads; 0 leaves the choice to torch.")]
+Threads: TypeAlias = Annotated[
+    int, typer.Option("--threads", min=0, metavar="N", help="CPU threads; 0 leaves the choice to torch.")
+]
 MaxParameters: TypeAlias = Annotated[
     int | None,
     typer.Option(

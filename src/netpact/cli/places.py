@@ -16,7 +16,8 @@ from netpact.errors import PactError
 from netpact.files import check_place, read_bytes
 
 Overwrite: TypeAlias = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the file that is written, where there is one already.")
+    bool,
+    typer.Option("--overwrite", help="Replace the file, where there is one; without, weights and certificates stay."),
 ]
 _PAGE_HEAD = b'<meta name="generator" content="netpact'
 _HEAD_BYTES = 4096

@@ -33,6 +33,10 @@ class Finding:
             return REPRODUCED
         return MIXED if any(self.holds) else NOT_REPRODUCED
 
+    def __bool__(self) -> bool:
+        """Reproduced: in every seed, and in networks that have learned enough."""
+        return self.verdict == REPRODUCED
+
     def to_json(self) -> dict[str, object]:
         return {
             "claim": self.claim,

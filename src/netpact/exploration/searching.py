@@ -12,12 +12,12 @@ the folder: an interrupted search goes on, and `rounds` repeats one exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from netpact.certificates.inputs import failure_probability, real_number
 from netpact.certification import certify
-from netpact.datasets import Data, as_data
+from netpact.datasets import Data, as_data, find_copies, leave_out
 from netpact.errors import PactError
 from netpact.exploration.candidates import candidate_names
 from netpact.exploration.clock import Clock, OutOfTimeError
@@ -105,8 +105,10 @@ def search(
         raise PactError("no candidates to search", where="candidates")
     bodies = [_body(name, source) for name in names]  # names that cannot be read die here, not hours later
     earlier = look_at_earlier(folder, source, delta=delta)
+    # Judged as they will be certified: exact copies of a sample count once.
+    distinct = replace(source, train=leave_out(source.train, find_copies(source.train)))
     store = ResultStore(folder / "run")
-    notebook = Notebook(source, seed, delta, store, progress=progress, working=working, clock=clock)
+    notebook = Notebook(distinct, seed, delta, store, progress=progress, working=working, clock=clock)
     notebook.set_time_aside(bodies[0])
     screened = _screen_all(notebook, names, bodies, rates, training_steps)
     best, done = _improve(notebook, screened, rounds=rounds)

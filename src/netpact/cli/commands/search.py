@@ -29,21 +29,27 @@ def search(
     ] = "",
     budget: Annotated[str, typer.Option(help="Time to spend: 90s, 10m, 1h.")] = "10m",
     rounds: Annotated[
-        int, typer.Option(min=0, help="Stop after so many rounds instead, to repeat a search exactly.")
+        int, typer.Option(min=0, metavar="N", help="Stop after so many rounds instead, to repeat a search exactly.")
     ] = 0,
-    candidates: Annotated[list[str] | None, typer.Option("--candidate", help="Only these architectures.")] = None,
-    rates: Annotated[list[float] | None, typer.Option("--rate", help="Only these prices of a bit.")] = None,
+    candidates: Annotated[
+        list[str] | None, typer.Option("--candidate", metavar="MODEL", help="Only these architectures.")
+    ] = None,
+    rates: Annotated[
+        list[float] | None, typer.Option("--rate", metavar="NUMBER", help="Only these prices of a bit.")
+    ] = None,
     training_steps: Annotated[
-        int, typer.Option(min=0, help="Steps of gradient for the signs; 0 takes what the samples are worth.")
+        int,
+        typer.Option(min=0, metavar="N", help="Steps of gradient for the signs; 0 takes what the samples are worth."),
     ] = 0,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    delta: float = 0.05,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of training and changes.")] = 0,
+    delta: Annotated[float, typer.Option(help="The bound holds with probability 1 - delta.")] = 0.05,
     threads: Threads = 0,
     json: Json = False,
 ) -> None:
     """Look for the file with the lowest certified bound within a time budget, and certify it.
 
     Works on your own data too (FILE.npz). Everything tried is in OUT/ledger.json; every choice is in the message.
+    A better OUT/best.pact for the same data and delta is never replaced.
 
     Example: netpact search --data digits --budget 2m --out digits-search
     """

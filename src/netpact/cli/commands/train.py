@@ -50,7 +50,7 @@ def train(
     augmentation: Annotated[
         str | None, typer.Option(help="Of images in training: none, flip, crop-4 or crop-4+flip", show_default="none")
     ] = None,
-    seed: int = 0,
+    seed: Annotated[int, typer.Option(help="Of the starting weights and the order of the samples.")] = 0,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Written after each epoch; a second run goes on from it.")
     ] = None,
@@ -58,10 +58,13 @@ def train(
     helper_percent: Annotated[
         int,
         typer.Option(
-            min=0, max=99, help="Train a helper network on so many percent of the samples; 0: on all of them."
+            min=0,
+            max=99,
+            metavar="N",
+            help="Train a helper network on so many percent of the samples; 0: on all of them.",
         ),
     ] = 0,
-    split_counter: Annotated[int, typer.Option(min=0, help="Which split, for --helper-percent.")] = 0,
+    split_counter: Annotated[int, typer.Option(min=0, metavar="N", help="Which split, for --helper-percent.")] = 0,
     threads: Threads = 0,
     json: Json = False,
 ) -> None:
