@@ -63,7 +63,7 @@ def certify(
     pact, source, base = subject.pact, subject.data, subject.base
     module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
     ground = find_ground(pact, source, base, subject.base_data, repeats=repeats, max_parameters=max_parameters)
-    order = _find_order(ground, source, public_seed)
+    order = _find_order(ground, source, public_seed, repeats=repeats)
     helper = (
         None
         if base is None
@@ -116,17 +116,18 @@ def certify(
     return pact.with_certificate(certificate)
 
 
-def _find_order(ground: Ground, data: Data, public_seed: str) -> str:
+def _find_order(ground: Ground, data: Data, public_seed: str, *, repeats: bool) -> str:
     """What fixed the places of the samples: a key of certificates.ORDERS, or "" where places do not matter."""
     if public_seed:
         check_name(public_seed, name="public_seed")
         if ground.split is None:
             raise PactError("no samples are set aside by a seed here", where="public_seed", hint="leave it out")
-        if not is_sorted(data.train):
+        if not is_sorted(data.train, repeats=repeats):
             raise PactError(
-                "with a public seed the samples have to be sorted, so that their order in the file has no influence",
+                "with a public seed the samples have to be sorted, without copies, so that whoever wrote them down has "
+                "no influence on the split",
                 where="public_seed",
-                hint="sort_samples(data), or --data FILE.npz:sorted, for the helper's training as well",
+                hint="leave copies out; then sort_samples(data), or --data FILE.npz:sorted, for the helper as well",
             )
         return "public-seed"
     if ground.split is None:

@@ -217,11 +217,12 @@ def test_a_helpers_name(digits: Data) -> None:
     )
     told = stated(pact).helper
     assert told is not None
-    forged = forge(pact, helper=replace(told, name="proven by NIST"))
+    forged = forge(pact, helper=replace(told, name="proven by NIST", near_ties=told.errors))
     for base in (helper, retrain_helper(forged, digits)):
         verdict = verify(forged, digits, base=base)
         assert verdict
         assert 'helper network "proven by NIST" was computed' not in str(verdict)
+        assert verdict.to_json()["helper"]["near_ties"] == told.near_ties < told.errors  # type: ignore[index]
 
 
 def test_unlabelled_inputs(digits: Data) -> None:

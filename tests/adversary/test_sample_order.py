@@ -4,6 +4,7 @@
   helper's. Hold-out bound and certificate were a few percent at a true error of 40 %, and verify agreed;
 - calling the order published when it is not, by name or by word;
 - calling the seed public while the samples stand in an order of the adversary's;
+- with a public seed, trying many numbers of copies: they are not counted, but the split depends on how many there are;
 - a certificate without a word about the order, as an old netpact wrote it.
 """
 
@@ -185,6 +186,18 @@ def test_a_public_seed_needs_sorted_samples_and_a_split(chosen: Case, digits: Da
     module = build(parse_model("linear", input_shape=digits.input_shape, classes=10))
     with pytest.raises(PactError, match="no samples are set aside"):
         certify(compress(trace(module, digits), Quantize()), digits, public_seed="a beacon")
+
+
+def test_copies_do_not_choose_the_split_of_a_public_seed() -> None:
+    x, y, _ = draw(300)
+    grown = sort_samples(Data("mine", 2, ArraySamples(np.concatenate([x, x[:7]]), np.concatenate([y, y[:7]]), "m", 2)))
+    with pytest.raises(PactError, match="without copies"):
+        certified(grown, public_seed="a beacon")
+    case = certified(grown)
+    forged = case.pact.with_certificate(replace(case.stated, order="public-seed", order_source="a beacon"))
+    assert "without copies" in str(verify(forged, grown, base=case.helper))
+    declared = certified(grown, public_seed="a beacon", repeats=True)
+    assert verify(declared.pact, grown, base=declared.helper)
 
 
 def test_sorting_keeps_the_samples() -> None:

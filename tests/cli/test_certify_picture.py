@@ -41,6 +41,22 @@ def test_the_same_in_json(untrained: str, capsys: pytest.CaptureFixture[str]) ->
     assert record["test_bound"] == risk_bound(errors=record["test_errors"], samples=360, code_bits=0, delta=0.05)
 
 
+def test_copies_are_told_and_no_test_samples(
+    untrained: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x, y = next(iter(load_data("digits").train.batches(2000)))
+    x, y = np.concatenate([x, x[:3], x[5:6]]), np.concatenate([y, y[:3], (y[5:6] + 1) % 10])
+    np.savez(tmp_path / "own.npz", x_train=x, y_train=y, x_test=x[:50], y_test=y[:50])
+    assert run(["certify", untrained, "--data", str(tmp_path / "own.npz"), "--json"]) == 0
+    captured = capsys.readouterr()
+    record = json.loads(captured.out)
+    assert record["copies"] == {"number": 3, "repeats": False}
+    assert (record["two_labels"], record["test_copies"], record["test_bound"]) == (1, 50, None)
+    told = " ".join(captured.err.split())
+    for words in ("3 exact copies of training samples, left out", "50 test samples are exact copies", "two labels 1"):
+        assert words in told
+
+
 def test_data_without_a_test_part(untrained: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x, y = next(iter(load_data("digits").train.batches(2000)))
     np.savez(tmp_path / "own.npz", x_train=x, y_train=y)

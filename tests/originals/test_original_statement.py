@@ -276,6 +276,14 @@ def test_the_command_line(tmp_path: Path, case: Case, capsys: pytest.CaptureFixt
     assert run(["verify", *data, *pair[:2]]) == 2
 
 
+def test_files_by_their_path(case: Case, tmp_path: Path) -> None:
+    file = case.pact.write(tmp_path / "net.pact")
+    assert verify_original(file, case.original, case.data, case.fresh)
+    assert certify_original(str(file), case.original, case.data, case.fresh) == case.pact.original
+    with pytest.raises(PactError, match=r"a Pact, a path to a .pact file"):
+        verify_original(case.data, case.original, case.data, case.fresh)  # type: ignore[arg-type]
+
+
 def test_data_without_a_test_part(case: Case) -> None:
     bare = Data("bare", 10, case.data.train)
     assert certify_original(case.pact, case.original, bare, case.fresh).bound == stated(case).bound

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ _BATCH = 256
 
 
 def verify_box(
-    pact: Pact,
+    pact: Pact | str | Path,
     original: nn.Module,
     data: Data | object,
     *,

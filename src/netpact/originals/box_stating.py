@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.certificates import BoxCertificate, code_bits, risk_bound
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def certify_box(
-    pact: Pact,
+    pact: Pact | str | Path,
     original: nn.Module,
     data: Data | object,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -41,7 +42,7 @@ _TOLERANCE = 2e-12
 
 
 def verify_original(
-    pact: Pact,
+    pact: Pact | str | Path,
     original: nn.Module,
     data: Data | object,
     unlabelled: object,

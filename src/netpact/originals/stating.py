@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def certify_original(
-    pact: Pact,
+    pact: Pact | str | Path,
     original: nn.Module,
     data: Data | object,
     unlabelled: object,

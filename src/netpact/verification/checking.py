@@ -78,7 +78,8 @@ def verify(
     if errors > certificate.errors:
         reasons.append(f"{errors:,} errors counted, the certificate says {certificate.errors:,}")
     own_bound = _recompute(certificate, reasons)
-    reasons += check_hold_out(certificate, base, source, ground, max_parameters=max_parameters)
+    false, hold_out = check_hold_out(certificate, base, source, ground, max_parameters=max_parameters)
+    reasons += false
     # Of a helper that came out otherwise the test errors were never stated.
     same = base is None or not base.retrained or given == SAME_HELPER
     test_error = _check_test(module, source, certificate, reasons if same else [])
@@ -92,6 +93,7 @@ def verify(
         module=name,
         module_sha256=code,
         near_ties=near_ties if same and errors == certificate.errors else None,
+        hold_out=hold_out if same else None,
     )
     return Verdict((), said, errors, own_bound, test_error, given, (*notes, *further))
 

@@ -14,6 +14,7 @@ from netpact.certificates.names import make_name, quote
 from netpact.datasets import Data
 from netpact.format import Base
 from netpact.priors import Ground
+from netpact.verification.recount import Recount
 
 _NOT_IDENTIFIED = "the code of the module is not identified: the certificate has no sha256 of it"
 _NO_SOURCE = "the code of the module is not identified: its source is not available here"
@@ -43,10 +44,12 @@ def in_own_words(
     module: str,
     module_sha256: str,
     near_ties: int | None,
+    hold_out: Recount | None,
 ) -> tuple[Certificate, list[str]]:
     """The statement with the verifier's names and findings, and a note for each that differs from the file's.
 
     near_ties  as counted here; None where another network was counted than the stated one
+    hold_out   the same for the helper
     """
     own: dict[str, Any] = {"data_name": make_name(data.name)}
     notes = [_renamed("data", certificate.data_name, own["data_name"])]
@@ -59,6 +62,8 @@ def in_own_words(
         notes.append(_renamed("base network", certificate.base_name, own["base_name"]))
     if certificate.helper is not None and base is not None:
         own["helper"] = replace(certificate.helper, name=make_name(base.name))
+        if hold_out is not None and hold_out.errors == certificate.helper.errors:
+            own["helper"] = replace(own["helper"], near_ties=hold_out.near_ties)
         notes.append(_renamed("helper network", certificate.helper.name, own["helper"].name))
     if ground.published:
         own |= {"order": "published", "order_source": ""}

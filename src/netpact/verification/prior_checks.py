@@ -9,7 +9,7 @@ from netpact.format import Base
 from netpact.limits import Limits
 from netpact.priors import Ground, helper_module
 from netpact.training import Recipe
-from netpact.verification.recount import count_anew
+from netpact.verification.recount import Recount, count_anew
 
 STATED_HELPER = "given the stated helper"
 SAME_HELPER = "with the helper trained again, bit for bit the stated one"
@@ -59,18 +59,21 @@ def compare_order(certificate: Certificate, ground: Ground, samples: Samples) ->
             "the certificate says that the samples stand in the order of a published data set, but their fingerprint "
             "is that of none"
         ]
-    if certificate.order == "public-seed" and not is_sorted(samples):
-        return ["the certificate says that the order of the samples is that of their hashes, but it is another one"]
+    if certificate.order == "public-seed" and not is_sorted(samples, repeats=certificate.repeats):
+        return [
+            "the certificate says that the order of the samples is that of their hashes, without copies, but it is "
+            "another one"
+        ]
     return []
 
 
 def check_hold_out(
     certificate: Certificate, base: Base | None, data: Data, ground: Ground, *, max_parameters: Limits | int
-) -> list[str]:
-    """Count and compute the hold-out bound again, where there is one; reasons to refuse."""
+) -> tuple[list[str], Recount | None]:
+    """Count and compute the hold-out bound again, where there is one; reasons to refuse, and what was counted."""
     stated = certificate.helper
     if stated is None or base is None:
-        return []
+        return [], None
     reasons = []
     assert ground.split is not None  # the kind of prior agrees
     seen = len(ground.split.indices(data.train.count)[0])
@@ -80,13 +83,18 @@ def check_hold_out(
         recipe = Recipe.from_json(read_object(stated.recipe))
         module = helper_module(base, recipe, data, max_parameters=max_parameters)
     except PactError as error:
-        return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"]
-    errors, samples, _ = count_anew(module, ground.samples, certificate.arithmetic)
-    if errors > stated.errors:
-        reasons.append(f"{errors:,} errors of the helper counted, the certificate says {stated.errors:,}")
+        return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"], None
+    found = count_anew(module, ground.samples, certificate.arithmetic)
+    if found.errors > stated.errors:
+        reasons.append(f"{found.errors:,} errors of the helper counted, the certificate says {stated.errors:,}")
     opinion = check_bound(
-        errors=stated.errors, samples=samples, code_bits=0, delta=certificate.delta, form="exact", bound=stated.bound
+        errors=stated.errors,
+        samples=found.samples,
+        code_bits=0,
+        delta=certificate.delta,
+        form="exact",
+        bound=stated.bound,
     )
     if not opinion.holds:
         reasons.append(f"the hold-out bound is {opinion.own_bound:.6f}, the certificate says {stated.bound:.6f}")
-    return reasons
+    return reasons, found
