@@ -329,7 +329,8 @@ def test_what_cannot_be_compared_is_set_aside(case: str, small: Path, tmp_path: 
 
 def test_copies_are_judged_as_they_are_certified(small: Path, tmp_path: Path) -> None:
     content = np.load(small)
-    np.savez(tmp_path / "copied.npz", **{name: np.repeat(content[name], 3, axis=0) for name in ("x_train", "y_train")})
+    x, y = (np.repeat(content[name], 3, axis=0) for name in ("x_train", "y_train"))
+    np.savez(tmp_path / "copied.npz", x_train=x, y_train=y)
     result = quick(tmp_path / "copied.npz", tmp_path / "out")
     assert result.pact.certificate is not None
     assert result.pact.certificate.bound == min(trial.score for trial in result.ledger)
