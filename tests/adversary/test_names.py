@@ -187,8 +187,13 @@ def test_a_certificate_without_a_hash_of_the_code(own: Pact, digits: Data) -> No
 def test_source_that_is_not_there() -> None:
     space: dict[str, Any] = {"nn": nn}
     exec("class Made(nn.Linear):\n    def forward(self, x):\n        return x", space)
-    for module in ("builtins", "torch.nn.modules.linear"):  # whatever it says of itself
-        space["Made"].__module__ = module
+    for module, name in (
+        ("builtins", "Made"),
+        ("torch.nn.modules.linear", "Made"),
+        ("torch.nn.modules.linear", "Linear"),
+    ):
+        space["Made"].__module__, space["Made"].__qualname__ = module, name  # whatever it says of itself
+        space["Made"].forward.__module__ = module
         assert hash_source(space["Made"], space["Made"](2, 2)) == ""
     assert len(hash_source(Net, Net())) == 64
     assert hash_source(Net, Net()) == hash_source(Net(), Net())

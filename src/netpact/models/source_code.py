@@ -61,7 +61,8 @@ def _functions(members: Mapping[str, object]) -> Iterator[str]:
     for name, member in members.items():
         inner = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if isinstance(inner, FunctionType):
-            public = _is_public_name(inner.__module__) and inner.__globals__ is vars(sys.modules[inner.__module__])
+            home = sys.modules.get(inner.__module__) if _is_public_name(str(inner.__module__)) else None
+            public = home is not None and inner.__globals__ is vars(home)
             yield f"{name}: {inner.__qualname__ if public else inspect.getsource(inner)}"
 
 
