@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from netpact.errors import PactError
+from netpact.network.code_constants import check_constants
+from netpact.network.reading import no_files, watch_forward
 
 _HINT = "register it with register_buffer, so that it is written into the file"
 _REGISTERED = {"_parameters", "_buffers", "_modules"}
@@ -41,7 +43,8 @@ def open_own_module(
     """Fill the user's module from the message and check that the message alone decides what it computes.
 
     A function that makes the module is called twice under different random seeds; both copies, spoiled and then filled,
-    must compute the same. A module that was made already can only be searched for tensors outside its parameters.
+    must compute the same. A module that was made already can only be searched. Numbers in its code are refused, and so
+    are files that are read while it is made or run; the module returned goes on looking out for those.
     """
     if isinstance(model, nn.Module):
         makers: list[Callable[[], nn.Module]] = [lambda: model]
@@ -54,10 +57,12 @@ def open_own_module(
             raise PactError(
                 f"tensors outside parameters and buffers: {', '.join(hidden)}", where=type(module).__name__, hint=_HINT
             )
-        loaded.append(load(module))
+        check_constants(module)
+        loaded.append(watch_forward(load(module)))
     with torch.no_grad():
         x = torch.from_numpy(inputs)
         outputs = [module(x.to(next(module.parameters()).dtype)) for module in loaded]
+    check_constants(loaded[0])  # again: what a first run has kept shows now
     if not all(torch.equal(outputs[0], other) for other in outputs[1:]):
         raise PactError(
             "two copies of the module, filled from one message, compute different things: it keeps state elsewhere",
@@ -73,7 +78,8 @@ def _make(model: Callable[[], nn.Module], *, seed: int) -> nn.Module:
         state = np.random.get_state()
         np.random.seed(seed)  # the user's code may draw from it; put back below
         try:
-            module = model()
+            with no_files(getattr(model, "__qualname__", type(model).__qualname__)):
+                module = model()
         finally:
             np.random.set_state(state)
     if not isinstance(module, nn.Module):

@@ -11,6 +11,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
+from netpact.network.code_constants import look_for_constants
 from netpact.network.hidden_state import hidden_tensors
 from netpact.network.kinds import LAYER_KINDS
 
@@ -45,6 +46,8 @@ def find_obstacles(module: nn.Module) -> Obstacles:
         problems += found
         can_run = can_run and harmless
     problems += [f"{name}: outside parameters and buffers, so no file would hold it" for name in hidden_tensors(module)]
+    if constants := look_for_constants(module)[0]:
+        problems.append(constants)
     if not any(True for _ in module.parameters()):
         problems.append("there are no parameters")
     return Obstacles(tuple(problems), can_run)
