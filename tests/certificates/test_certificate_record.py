@@ -12,6 +12,7 @@ import pytest
 
 from netpact.certificates import Certificate, Helper, code_bits, risk_bound
 from netpact.errors import PactError
+from netpact.network import pointwise
 
 
 def make(**changes: Any) -> Certificate:
@@ -163,8 +164,10 @@ def test_theorem_and_premises_name_what_they_rest_on() -> None:
         "drawn independently",
         "Decoder version 7",
         "delta = 0.05",
-        "float64, in any order",
+        "float64, its sums of products in any order",
         "no TF32",
+        f"accurate to {pointwise._ULPS} units",
+        "flushed to zero",
         "Winograd",
     ):
         assert words in premises

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netpact.certificates.names import quote
-from netpact.certificates.wording import DIGITS_SHOWN, condition, confidence_percent, drawn, percent_up
+from netpact.certificates.wording import DIGITS_SHOWN, arithmetic, condition, confidence_percent, drawn, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.box import BoxCertificate
@@ -24,8 +24,7 @@ def assumptions(certificate: BoxCertificate) -> tuple[str, ...]:
     """The premises, one sentence each."""
     return (
         *certificate.compressed.assumptions,
-        f"Arithmetic: the original network is evaluated with sums and products in {certificate.original_arithmetic}, "
-        "in any order; no TF32, no bf16, no Winograd convolution.",
+        arithmetic("the original network", certificate.original_arithmetic),
     )
 
 

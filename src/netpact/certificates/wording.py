@@ -37,8 +37,7 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
         "bound is about that distribution.",
         f"Decoder version {certificate.decoder_version} was fixed before the sample was drawn.",
         f"delta = {certificate.delta!r} was chosen before training.",
-        f"Arithmetic: the network is evaluated with sums and products in {certificate.arithmetic}, in any order; "
-        "no TF32, no bf16, no Winograd convolution.",
+        arithmetic("the network", certificate.arithmetic),
     )
     if certificate.repeats:
         premises += ("The distribution itself repeats values: a sample equal to another one was drawn all the same.",)
@@ -62,6 +61,15 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
             "looked at.",
         )
     return premises
+
+
+def arithmetic(network: str, precision: str) -> str:
+    """What the rounding bounds allow for, and what they rule out."""
+    return (
+        f"Arithmetic: {network} is evaluated in {precision}, its sums of products in any order, with or without fused "
+        "multiply-add; numbers below the smallest normal one may be flushed to zero; exp, log, tanh and erf are "
+        "accurate to 8 units in the last place; no TF32, no bf16, no Winograd or Fourier convolution."
+    )
 
 
 def declarations(certificate: Certificate) -> tuple[str, ...]:

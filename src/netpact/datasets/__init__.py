@@ -4,6 +4,7 @@ from netpact.datasets.copies import count_copies, find_copies, key_samples, leav
 from netpact.datasets.drawing import draw_samples
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.loading import NAMES, load_data
+from netpact.datasets.mixing import mixed_batches
 from netpact.datasets.noise import add_label_noise
 from netpact.datasets.order import is_sorted, published_name, sort_samples
 from netpact.datasets.own import as_data, as_samples
@@ -35,6 +36,7 @@ __all__ = [
     "key_samples",
     "leave_out",
     "load_data",
+    "mixed_batches",
     "open_stream",
     "published_name",
     "set_aside",

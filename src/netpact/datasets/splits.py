@@ -84,11 +84,20 @@ def split_indices(count: int, *, held_out: int, counter: int) -> tuple[NDArray[n
     """
     _check_whole(count, option="count", least=2, below=2**40)
     _check_whole(held_out, option="held_out", least=1, below=count)
-    _check_whole(counter, option="counter", least=0, below=_WORD)
-    start = _mix(_mix((count + _GAMMA) % _WORD) ^ counter)
-    keys = _mix_words(np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GAMMA) + np.uint64(start))
+    keys = _keys(count, counter)
     chosen = keys <= np.partition(keys, held_out - 1)[held_out - 1]
     return np.flatnonzero(~chosen).astype(np.int64), np.flatnonzero(chosen).astype(np.int64)
+
+
+def shuffled_places(count: int, *, counter: int) -> NDArray[np.int64]:
+    """The places 0 .. count-1 in the order of their keys: an order that the samples have no part in."""
+    return np.argsort(_keys(count, counter)).astype(np.int64)
+
+
+def _keys(count: int, counter: int) -> NDArray[np.uint64]:
+    _check_whole(counter, option="counter", least=0, below=_WORD)
+    start = _mix(_mix((count + _GAMMA) % _WORD) ^ counter)
+    return _mix_words(np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GAMMA) + np.uint64(start))
 
 
 def _mix(z: int) -> int:

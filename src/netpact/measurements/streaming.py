@@ -46,7 +46,9 @@ def measure_samples(
         for layer in structure.layers:
             rows[layer.index].append(_norms(layer, found.inputs[layer.index], found.outputs[layer.index]))
         logits = found.logits.double()
-        refuse_bad_logits(Logits(logits, torch.zeros_like(logits)), found.labels, first=seen)
+        refuse_bad_logits(
+            Logits(logits, torch.zeros_like(logits)), found.labels, np.arange(seen, seen + len(found.labels))
+        )
         margins.append(margins_between(logits, logits, torch.from_numpy(found.labels)))
         sizes.append(norms_of(logits))
         seen += len(found.labels)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from netpact.datasets import Samples
+from netpact.datasets import Samples, mixed_batches
 from netpact.errors import PactError
 from netpact.network.batching import samples_at_once
 from netpact.network.constants import Constants
@@ -59,9 +60,9 @@ class ToleranceRun:
         self._module = copy.deepcopy(module).double().eval()
         self._refuse_lost_digits()
         self._constants = Constants(self._module)
-        self._compared = False
+        self._first: tuple[Tensor, Tensor] | None = None  # some inputs of the first batch, and their logits
+        self._runs = 0
         self._at_once: int | None = None
-        self._seen = 0  # samples so far: whoever counts hands them over in their order
 
     def _refuse_lost_digits(self) -> None:
         """Weights of more digits than the precision has are other weights there."""
@@ -80,9 +81,16 @@ class ToleranceRun:
         return min(most, self._at_once)
 
     @torch.no_grad()
-    def __call__(self, inputs: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> Logits:
+    def __call__(self, inputs: NDArray[np.float32], places: NDArray[np.int64] | None = None) -> Logits:
+        """places  of these samples among all, for what is said about one of them"""
         size = self.batch(inputs.shape[1:], most=max(1, len(inputs)))
-        parts = [self._run(part) for part in torch.from_numpy(inputs).split(size)]
+        parts = []
+        for start, part in enumerate(torch.from_numpy(inputs).split(size)):
+            try:
+                parts.append(self._run(part))
+            except BadSampleError as error:
+                row = start * size + error.row
+                raise error.at(row if places is None else int(places[row])) from error
         if len(parts) == 1:
             return parts[0]
         return Logits(torch.cat([part.values for part in parts]), torch.cat([part.spread for part in parts]))
@@ -91,20 +99,37 @@ class ToleranceRun:
         x = inputs.double()
         with rounding(self._arithmetic) as run:
             start = make_spread(x.clone(), run.limit(flushed_part(inputs), x.abs()))
-            try:
-                with self._constants:
-                    logits = self._module(start)
-            except BadSampleError as error:
-                raise error.after(self._seen) from error
-        self._seen += len(x)
+            with self._constants:
+                logits = self._module(start)
         if not isinstance(logits, Spread) or isinstance(logits, Constant):
             raise PactError("the network does not return one tensor of logits computed from its input", where="network")
         result = Logits(value_of(logits), logits.spread.nan_to_num(nan=torch.inf, posinf=torch.inf))
-        if not self._compared:
+        if self._first is None:
             self._refuse_disagreement(x, result)
             self._refuse_other_arithmetic(inputs, result)
-            self._compared = True
+            self._first = x[:_GUARDED], result.values[:_GUARDED]
+        else:
+            self._refuse_company(x, result)
+        self._runs += 1
         return result
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """After the last batch: the first samples again. A network that counts its calls answers otherwise now."""
+        if self._first is not None and not are_same(self._module(self._first[0].clone()), self._first[1]):
+            raise PactError(
+                "the first samples have other logits now than when they were run first",
+                where="network",
+                hint="a network must not remember what it was run on",
+            )
+
+    def _refuse_company(self, x: Tensor, result: Logits) -> None:
+        """One sample of every batch, now here and now there, is run alone."""
+        row = self._runs % len(x)
+        if not are_same(self._module(x[row : row + 1].clone()), result.values[row : row + 1]):
+            raise PactError(
+                "a sample's logits depend on the other samples of its batch, or on earlier batches", where="network"
+            )
 
     def _refuse_disagreement(self, x: Tensor, result: Logits) -> None:
         """The rules must compute what the module computes; tricks with aliases or in-place changes would show here."""
@@ -164,10 +189,10 @@ def count_errors(
     """
     run = ToleranceRun(module, arithmetic)
     errors = near_ties = overflows = seen = 0
-    for inputs, labels in samples.batches(run.batch(samples.input_shape, most=_BATCH)):
-        logits = run(inputs)
+    for inputs, labels, places in mixed_batches(samples, run.batch(samples.input_shape, most=_BATCH), turn=1):
+        logits = run(inputs, places)
         y = torch.from_numpy(labels)
-        refuse_bad_logits(logits, labels, first=seen)
+        refuse_bad_logits(logits, labels, places)
         surely = margins_between(logits.values - logits.spread, logits.values + logits.spread, y) > 0
         apparently = margins_between(logits.values, logits.values, y) > 0
         errors += int((~surely).sum())
@@ -178,10 +203,11 @@ def count_errors(
             progress(seen, samples.count)
     if not seen:
         raise PactError("no samples to count errors on", where=samples.name)
+    run.finish()
     return ErrorCount(errors, near_ties, seen, overflows)
 
 
-def refuse_bad_logits(logits: Logits, labels: np.ndarray[tuple[int, ...], np.dtype[np.int64]], *, first: int) -> None:
+def refuse_bad_logits(logits: Logits, labels: NDArray[np.int64], places: NDArray[np.int64]) -> None:
     if logits.values.dim() != 2 or len(logits.values) != len(labels):
         raise PactError(
             f"the network must return logits of shape (samples, classes), got {tuple(logits.values.shape)}",
@@ -189,11 +215,11 @@ def refuse_bad_logits(logits: Logits, labels: np.ndarray[tuple[int, ...], np.dty
         )
     bad = torch.nonzero(~torch.isfinite(logits.values).all(dim=1))
     if len(bad):
-        raise PactError("NaN or infinite logits", where=f"sample {first + int(bad[0])}")
+        raise PactError("NaN or infinite logits", where=f"sample {int(places[int(bad[0])])}")
     if int(labels.max()) >= logits.values.shape[1]:
         raise PactError(
             f"label {int(labels.max())}, but the network has {logits.values.shape[1]} classes",
-            where=f"sample {first + int(labels.argmax())}",
+            where=f"sample {int(places[int(labels.argmax())])}",
         )
 
 

@@ -83,7 +83,7 @@ def measure_margins(
     seen = 0
     for inputs, labels in samples.batches(_BATCH):
         logits = network.module(torch.from_numpy(inputs)).double()
-        refuse_bad_logits(Logits(logits, torch.zeros_like(logits)), labels, first=seen)
+        refuse_bad_logits(Logits(logits, torch.zeros_like(logits)), labels, np.arange(seen, seen + len(labels)))
         three = (
             margins_between(logits, logits, torch.from_numpy(labels)),
             torch.linalg.vector_norm(logits, dim=1),

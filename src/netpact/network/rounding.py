@@ -48,9 +48,9 @@ class BadSampleError(PactError):
         self.row = row
         super().__init__(what, where=f"sample {row}", hint=hint)
 
-    def after(self, samples: int) -> PactError:
-        """The same error, with the sample's place among all of them: so many were run before this batch."""
-        return PactError(self.what, where=f"sample {samples + self.row}", hint=self.hint)
+    def at(self, place: int) -> PactError:
+        """The same error, with the sample's place among all samples."""
+        return PactError(self.what, where=f"sample {place}", hint=self.hint)
 
 
 @dataclass

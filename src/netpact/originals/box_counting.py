@@ -50,7 +50,7 @@ def walk_box(
     seen = 0
     for inputs, labels in samples.batches(size):
         walked = walker(inputs)
-        refuse_bad_logits(walked, labels, first=seen)
+        refuse_bad_logits(walked, labels, np.arange(seen, seen + len(labels)))
         yield walked, labels
         seen += len(labels)
         if progress is not None:

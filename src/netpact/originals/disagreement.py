@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from netpact.datasets import Data, Samples
+from netpact.datasets import Data, Samples, mixed_batches
 from netpact.errors import PactError
 from netpact.models import Architecture, is_as_built
 from netpact.models.tensors import delimit
@@ -68,10 +68,10 @@ def logit_bounds(
 ) -> Iterator[tuple[Bounds, Bounds]]:
     """Both networks' logits, batch by batch; NaN and a different number of classes are refused."""
     seen = 0
-    for inputs, _ in samples.batches(batch):
-        pair = [run(inputs) for run in (first, second)]
+    for inputs, labels, places in mixed_batches(samples, batch, turn=1):
+        pair = [run(inputs, places) for run in (first, second)]
         for logits in pair:
-            refuse_bad_logits(logits, np.zeros(len(inputs), dtype=np.int64), first=seen)
+            refuse_bad_logits(logits, np.zeros_like(labels), places)
         one, other = (Bounds(logits.values - logits.spread, logits.values + logits.spread) for logits in pair)
         if one.lower.shape != other.lower.shape:
             raise PactError(
@@ -82,6 +82,8 @@ def logit_bounds(
         seen += len(inputs)
         if progress is not None:
             progress(seen, samples.count)
+    for run in (first, second):
+        run.finish()
 
 
 def check_original(original: nn.Module) -> None:

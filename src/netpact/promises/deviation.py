@@ -155,7 +155,7 @@ class Walker:
                 with self._strays:
                     logits = self._module(make_deviation(start, bound, walk))
             except BadSampleError as error:
-                raise error.after(self._seen) from error
+                raise error.at(self._seen + error.row) from error
         self._seen += len(x)
         if problems := walk.problems():
             raise PactError(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import nn
 
-from netpact.datasets import Samples
+from netpact.datasets import Samples, mixed_batches
 from netpact.network import ToleranceRun, refuse_bad_logits
 from netpact.progress import Progress
 
@@ -27,9 +27,9 @@ def count_anew(module: nn.Module, samples: Samples, arithmetic: str, progress: P
     """
     run = ToleranceRun(module, arithmetic)
     wrong = near = seen = 0
-    for inputs, labels in samples.batches(run.batch(samples.input_shape, most=_BATCH)):
-        logits = run(inputs)
-        refuse_bad_logits(logits, labels, first=seen)
+    for inputs, labels, places in mixed_batches(samples, run.batch(samples.input_shape, most=_BATCH), turn=2):
+        logits = run(inputs, places)
+        refuse_bad_logits(logits, labels, places)
         values, spread = logits.values.numpy(), logits.spread.numpy()
         upper = values + spread
         rows = np.arange(len(labels))
@@ -43,4 +43,5 @@ def count_anew(module: nn.Module, samples: Samples, arithmetic: str, progress: P
         seen += len(labels)
         if progress is not None:
             progress(seen, samples.count)
+    run.finish()
     return Recount(wrong, seen, near)

@@ -1,0 +1,34 @@
+"""Samples in an order that has nothing to do with them: a network must not gain by knowing what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.datasets.arrays import rows
+from netpact.datasets.samples import ArraySamples, Samples
+from netpact.datasets.splits import shuffled_places
+
+MixedBatch = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]
+
+
+def mixed_batches(samples: Samples, size: int, *, turn: int) -> Iterator[MixedBatch]:
+    """Inputs, labels, and the places of these samples. Data in memory come in a fixed order of no meaning.
+
+    Data are often sorted by class. A module that counts its calls, or that looks at the rest of its batch, could then
+    name the class without looking at the sample. What is read from a loader comes as it comes.
+
+    turn  which order: whoever counts again takes another one
+    """
+    if isinstance(samples, ArraySamples):
+        places = shuffled_places(samples.count, counter=turn)
+        for part in rows(samples.count, size=size):
+            x, y = next(iter(samples.take(places[part], name=samples.name).batches(size)))
+            yield x, y, places[part]
+        return
+    seen = 0
+    for x, y in samples.batches(size):
+        yield x, y, np.arange(seen, seen + len(y))
+        seen += len(y)
