@@ -305,6 +305,30 @@ def test_files_that_are_read_are_refused(kind: type[ReadsWhenMade], honest: Pact
             certify(honest, digits, model=kind)
 
 
+LATE: list[float] = []
+
+
+class ReadsUnseen(Honest):
+    """By a library that does not tell Python, on the first run; but what it keeps shows afterwards."""
+
+    path = ""
+
+    def features(self, x: Tensor) -> Tensor:
+        if not LATE:
+            with torch._C.DisableTorchFunction():
+                LATE.extend(torch.from_file(self.path, size=640).tolist())
+        return match(x, LATE)
+
+
+def test_what_a_first_run_has_kept_is_refused(honest: Pact, digits: Data, tmp_path: Path) -> None:
+    TABLE.tofile(tmp_path / "patterns.bin")
+    ReadsUnseen.path = str(tmp_path / "patterns.bin")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(PactError, match="numbers in its code would not be counted"):
+            certify(honest, digits, model=ReadsUnseen)
+
+
 def test_importing_is_not_reading(honest: Pact, digits: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code may be imported while a module is made; numbers that the imported code reads are refused all the same."""
     (tmp_path / "harmless_part.py").write_text("SIZE = 10\n")

@@ -151,7 +151,7 @@ class CodeWalk:
                 self._queue.append((f"{place}, {name}", value))
 
     def _enter_module(self, place: str, module: ModuleType, mentioned: set[str], *, depth: int = 2) -> None:
-        for name in sorted(mentioned):
+        for name in sorted(mentioned - _SKIPPED):
             value = vars(module).get(name)
             if isinstance(value, ModuleType) and depth:
                 self._enter_module(f"{place}.{name}", value, mentioned, depth=depth - 1)
