@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -228,6 +228,14 @@ def judge(mutants: list[Mutant], jobs: int) -> Iterator[tuple[Mutant, str]]:
         yield mutant, "too long" if late else "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
 
 
+def refuse_red_tests(mutants: list[Mutant], jobs: int) -> None:
+    """Tests that fail on the unchanged files would kill every mutant."""
+    unchanged = {mutant.tests: replace(mutant, index=-1, change="nothing") for mutant in mutants}
+    for mutant, verdict in judge(list(unchanged.values()), jobs):
+        if verdict != "survived":
+            sys.exit(f"these tests do not pass on the unchanged files: {' '.join(mutant.tests)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=100, help="how many mutants, drawn from all; 0 for all")
@@ -243,7 +251,6 @@ def main() -> None:
     sys.path[:0] = [str(SOURCE), str(TESTS)]
     os.chdir(ROOT)
     # What every child needs is imported once; netpact itself is not, since a part of it is to be replaced.
-    import hypothesis  # noqa: F401
     import mpmath  # noqa: F401
     import pytest  # noqa: F401
     import scipy.stats  # noqa: F401
@@ -251,6 +258,7 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
+    refuse_red_tests(mutants, options.jobs)
     results = []
     for mutant, verdict in judge(mutants, options.jobs):
         results.append({**asdict(mutant), "verdict": verdict})
