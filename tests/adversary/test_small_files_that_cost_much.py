@@ -16,7 +16,7 @@ from format.format_examples import LINEAR, MLP, NETWORKS, wrap
 
 from netpact import Limits
 from netpact.certificates import read_object
-from netpact.coding import Budget, Decoder, Encoder, ShortFloat, code_uint
+from netpact.coding import HALF, Budget, Decoder, Encoder, ShortFloat, code_uint
 from netpact.errors import PactError
 from netpact.format import Compressed, Pact, decode_message, encode_message
 from netpact.format.message import _code_form, _code_header, _silent
@@ -155,6 +155,19 @@ def test_a_decoder_always_has_a_budget() -> None:
     assert code_uint(Decoder(b""), None) == 0
 
 
+def test_every_decision_of_a_plane_is_charged_before_the_first_is_read() -> None:
+    budget = Budget(Limits(max_work=1_000_000), message_bytes=0)
+    with pytest.raises(PactError, match="at least 5,000,000 steps"):
+        Decoder(b"", budget).bits(None, 100_000, HALF)
+
+
+def test_a_module_of_zeros_is_charged_as_well() -> None:
+    """No symbols, and three bytes for the forms; but the module is made."""
+    message = encode_message(zeros(Architecture(LINEAR, (), (1, 8, 8), 10), lambda _, __: Zero()))
+    with pytest.raises(PactError, match="bytes of memory"):
+        decode_message(message, max_parameters=Limits(max_memory=4_000))
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_honest_networks_use_little_of_the_default(name: str, counted: type[Counted]) -> None:
     from format.format_examples import module_for
@@ -183,8 +196,8 @@ def test_many_keys_are_checked_in_one_pass() -> None:
 
     pairs = [(Key(f"{number:x}"), 0) for number in range(3000)]
     Key.looks = 0
-    with pytest.raises(PactError, match="stands twice: 0"):
-        _unique([*pairs, (Key("0"), 1)])
+    with pytest.raises(PactError, match="stands twice: bb7"):
+        _unique([*pairs, (Key(f"{2999:x}"), 1)])
     assert Key.looks < 20 * len(pairs)
 
 
