@@ -56,8 +56,9 @@ class Shifted(nn.Module):
         return self.head(x + torch.tensor([LOW, 0.0], dtype=x.dtype))
 
 
-def normed(part: str) -> nn.Module:
-    norm = nn.BatchNorm1d(2).eval().requires_grad_(False)
+def normed(part: str, *, variance: float = 1.0) -> nn.Module:
+    norm = nn.BatchNorm1d(2, eps=0.0).eval().requires_grad_(False)
+    nn.init.constant_(norm.running_var, variance)  # type: ignore[arg-type]
     if part == "weight":
         nn.init.constant_(norm.weight, LOW)
         return nn.Sequential(norm, layer([[HIGH, 0.0], [0.0, 0.0]]))
@@ -74,6 +75,7 @@ ATTACKS: dict[str, tuple[nn.Module, list[float]]] = {
     "bias": (nn.Sequential(layer([[0.0, 0.0]] * 2, [LOW, 0.0]), layer([[HIGH, 0.0], [0.0, 0.0]])), [1.0, 0.0]),
     "constant": (Shifted(), [0.0, 0.0]),
     "weight of a norm": (normed("weight"), [1.0, 0.0]),
+    "weight of a norm that divides": (normed("weight", variance=2.0**-80), [2.0**-40, 0.0]),
     "bias of a norm": (normed("bias"), [0.0, 0.0]),
     "mean of a norm": (normed("running_mean"), [0.0, 0.0]),
 }

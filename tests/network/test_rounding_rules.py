@@ -235,6 +235,7 @@ REFUSED: dict[str, Call] = {
     "mul by a tensor of constants": lambda x: x * torch.ones(4, dtype=x.dtype),
     "mul by inf": lambda x: x * float("inf"),
     "div by 0": lambda x: x / 0,
+    "div by 1e-40": lambda x: x / 1e-40,
     "div with rounding_mode floor": lambda x: torch.div(x, 2, rounding_mode="floor"),
     "__rdiv__": lambda x: 1 / x,
     "max": lambda x: x.max(dim=1, keepdim=True)[0],
