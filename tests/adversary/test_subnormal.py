@@ -75,7 +75,7 @@ ATTACKS: dict[str, tuple[nn.Module, list[float]]] = {
     "bias": (nn.Sequential(layer([[0.0, 0.0]] * 2, [LOW, 0.0]), layer([[HIGH, 0.0], [0.0, 0.0]])), [1.0, 0.0]),
     "constant": (Shifted(), [0.0, 0.0]),
     "weight of a norm": (normed("weight"), [1.0, 0.0]),
-    "weight of a norm that divides": (normed("weight", variance=2.0**-80), [2.0**-40, 0.0]),
+    "weight of a norm that divides": (normed("weight", variance=2.0**-80), [1.0, 0.0]),
     "bias of a norm": (normed("bias"), [0.0, 0.0]),
     "mean of a norm": (normed("running_mean"), [0.0, 0.0]),
 }
