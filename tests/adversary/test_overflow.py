@@ -8,6 +8,8 @@ among many, deviation bounds and boxes between two such networks, and the networ
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -140,6 +142,41 @@ def test_batch_norm_overflows_before_its_weight_makes_it_small() -> None:
     data = one_hot_data(scale=2.0**90)
     assert count_errors(norm, data.train, arithmetic="float32").errors == ROWS
     assert count_errors(norm, one_hot_data(scale=2.0**60).train, arithmetic="float32").errors == 0
+
+
+def test_a_large_shift_of_batch_norm_overflows_the_sum() -> None:
+    """Each of the two numbers is a float32 number, their sum is not."""
+    norm = nn.BatchNorm1d(CLASSES, eps=1.0).eval()
+    nn.init.constant_(norm.bias, 2.0**127.5)
+    assert count_errors(norm, one_hot_data(scale=2.0**100).train, arithmetic="float32").errors == ROWS
+
+
+class Ends(nn.Module):
+    """The last operation of the network is the one that overflows: nothing after it would notice."""
+
+    def __init__(self, way: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.fc, self.way = nn.Linear(CLASSES, CLASSES, bias=False), way
+        nn.init.eye_(self.fc.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.way(self.fc(x))
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda x: x * UP * UP * 2.0**9,
+        lambda x: x / 2.0**-60 / 2.0**-60 / 2.0**-9,
+        lambda x: functional.leaky_relu(x * UP, 2.0**60) * UP * 2.0**9,
+        lambda x: x * UP * UP * 128 + x * UP * UP * 128,
+        lambda x: (x * UP * UP * 128)[:, None].expand(-1, 3, -1).sum(1),
+    ],
+)
+def test_logits_themselves_may_not_overflow(way: Callable[[Tensor], Tensor]) -> None:
+    found = Ends(way)(torch.ones(1, CLASSES))
+    assert not bool(torch.isfinite(found).all()), "the attack works"
+    assert count_errors(Ends(way), one_hot_data().train, arithmetic="float32").errors == ROWS
 
 
 def scaled_module(up: float, down: float) -> nn.Module:
