@@ -51,6 +51,7 @@ ORDER = (
     "exploration",
     "experiments",
     "cli",
+    "__main__",
 )
 
 

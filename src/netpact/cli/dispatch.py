@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -11,6 +12,7 @@ from netpact.cli.app import BAD_INPUT, FINE, INTERRUPTED, NOTHING_KEPT
 from netpact.cli.console import people, print_json
 from netpact.cli.interrupts import WorkInterruptedError
 from netpact.errors import PactError
+from netpact.version import __version__
 
 # Typer keeps its parser's error class to itself, and has moved it before.
 _UsageError: type[Exception] = next(
@@ -23,7 +25,6 @@ app = typer.Typer(
     "Exit codes: 0 fine, 1 refused by verify, 2 bad input, 3 agreed by verify but contradicted by the test error, "
     "130 interrupted.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
@@ -41,6 +42,21 @@ for command in (
     commands.experiment,
 ):
     app.command()(command)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"netpact {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _begin(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
 
 
 def run(arguments: list[str]) -> int:
