@@ -112,23 +112,18 @@ def _give_back() -> None:
 
 @cache
 def _settings() -> tuple[_Setting, ...]:
-    """What this build of torch has to be told. Its own functions: the public ones warn, or differ between versions."""
+    """What this build of torch has to be told. Its own functions: the public ones warn."""
     core = torch._C
     settings = [_Setting(core._get_nnpack_enabled, core._set_nnpack_enabled, (False,))]
-    if getattr(core, "_has_mkldnn_acl", False):  # on ARM oneDNN may hand a convolution to Winograd kernels
+    if core._has_mkldnn_acl:  # on ARM oneDNN may hand a convolution to Winograd kernels
         settings.append(_Setting(core._get_mkldnn_enabled, core._set_mkldnn_enabled, (False,)))
     on_gpu = torch.version.cuda is not None or torch.version.hip is not None
     if on_gpu:
         settings.append(_Setting(core._get_cudnn_enabled, core._set_cudnn_enabled, (False,)))
-    if hasattr(core, "_get_fp32_precision_getter"):
-        # All of a backend's operations, or torch would find its older and newer switches in disagreement.
-        for backend in ("mkldnn", "cuda") if on_gpu else ("mkldnn",):
-            for operation in ("conv", "matmul", "rnn"):
-                read = partial(core._get_fp32_precision_getter, backend, operation)
-                write = partial(core._set_fp32_precision_setter, backend, operation)
-                settings.append(_Setting(read, write, ("ieee", "none")))
-        return tuple(settings)
-    settings.append(_Setting(core._get_float32_matmul_precision, core._set_float32_matmul_precision, ("highest",)))
-    if on_gpu:
-        settings.append(_Setting(core._get_cudnn_allow_tf32, core._set_cudnn_allow_tf32, (False,)))
+    # All of a backend's operations, or torch would find its older and newer switches in disagreement.
+    for backend in ("mkldnn", "cuda") if on_gpu else ("mkldnn",):
+        for operation in ("conv", "matmul", "rnn"):
+            read = partial(core._get_fp32_precision_getter, backend, operation)
+            write = partial(core._set_fp32_precision_setter, backend, operation)
+            settings.append(_Setting(read, write, ("ieee", "none")))
     return tuple(settings)
