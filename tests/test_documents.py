@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ROOT_PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = [*(ROOT / name for name in ROOT_PAGES), *sorted((ROOT / "docs").rglob("*.md"))]
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-WITHOUT_EXAMPLES = {"ARCHITECTURE.md", "peers.md", "records.md"}  # pages of tables
+WITHOUT_EXAMPLES = {*ROOT_PAGES[1:], "peers.md", "records.md"}  # pages of tables and rules
+PLACE = re.compile(r"`((?:[\w.]+/)+[\w.]*|\w+\.(?:md|txt|toml))`")
+TABLE = re.compile(r"`(\w+)` in `([\w/]+\.py)`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -32,3 +35,20 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_pages_keep_their_examples(page: Path) -> None:
     """A page without blocks would pass the test above unseen."""
     assert PYTHON_BLOCK.findall(page.read_text()), f"{page.name} has lost its example"
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+def test_files_that_contributors_are_sent_to_exist(name: str) -> None:
+    places = PLACE.findall((ROOT / name).read_text())
+    assert places
+    for place in places:
+        assert (ROOT / place).exists() or (ROOT / "src" / "netpact" / place).exists(), f"{name} names {place}"
+
+
+def test_tables_that_contributors_are_sent_to_stand_there() -> None:
+    found = TABLE.findall((ROOT / "CONTRIBUTING.md").read_text())
+    assert len(found) > 10
+    for table, place in found:
+        path = ROOT / "src" / "netpact" / place
+        text = (path if path.exists() else ROOT / place).read_text()
+        assert re.search(rf"^(?:def |class )?{table}\b", text, re.MULTILINE), f"{place} has no {table}"
