@@ -12,10 +12,8 @@ from netpact.datasets import Data, is_sorted
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
 from netpact.limits import Limits
-from netpact.models import OwnModule, hash_source, name_model
 from netpact.network import count_errors
-from netpact.network.hidden_state import open_own_module
-from netpact.priors import Ground, find_ground, helper_module, open_subject
+from netpact.priors import Subject, helper_module, open_subject
 from netpact.progress import Progress
 from netpact.version import __version__
 
@@ -59,17 +57,21 @@ def certify(
     max_parameters  networks of more are refused before they take memory; raise it for a file that you trust
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
-    subject = open_subject(pact, data, model=model, base=base, base_data=base_data, max_parameters=max_parameters)
-    pact, source, base = subject.pact, subject.data, subject.base
-    module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
-    ground = find_ground(pact, source, base, subject.base_data, repeats=repeats, max_parameters=max_parameters)
-    order = _find_order(ground, source, public_seed, repeats=repeats)
-    helper = (
-        None
-        if base is None
-        else _state_hold_out(pact, source, base, ground, delta=delta, max_parameters=max_parameters)
+    subject = open_subject(
+        pact, data, model=model, base=base, base_data=base_data, repeats=repeats, max_parameters=max_parameters
     )
-    arithmetic = pact.arithmetic
+    certificate = state_risk(subject, delta=delta, form=form, public_seed=public_seed, progress=progress)
+    return subject.pact.with_certificate(certificate)
+
+
+def state_risk(
+    subject: Subject, *, delta: float, form: str = "exact", public_seed: str = "", progress: Progress | None = None
+) -> Certificate:
+    """What certify states, about what was opened already."""
+    pact, source, module, ground = subject.pact, subject.data, subject.module, subject.ground
+    order = _find_order(subject, public_seed)
+    helper = _state_hold_out(subject, delta=delta)
+    version, _, arithmetic = subject.header
     counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress)
     tested = None if source.test is None else count_errors(module, source.test, arithmetic=arithmetic)
 
@@ -78,9 +80,8 @@ def certify(
             errors=counted.errors, samples=counted.samples, code_bits=pact.code_bits, delta=delta, form=which
         )
 
-    transfer = base if ground.prior == "transfer" else None
-    own_model = subject.model if ground.prior == "conditional" else None
-    certificate = Certificate(
+    transfer = subject.base if ground.prior == "transfer" else None
+    return Certificate(
         bound=bound(form),
         form=form,
         delta=delta,
@@ -100,29 +101,29 @@ def certify(
         near_ties=counted.near_ties,
         kl_bound=bound("kl"),
         hoeffding_bound=bound("hoeffding"),
-        decoder_version=pact.decoder_version,
+        decoder_version=version,
         netpact_version=__version__,
-        module="" if own_model is None else make_name(name_model(own_model)),
-        module_sha256="" if own_model is None else hash_source(own_model, module),
+        module=subject.module_name,
+        module_sha256=subject.module_sha256,
         base_name="" if transfer is None else make_name(transfer.name),
         base_sha256="" if transfer is None else transfer.sha256,
         base_data_fingerprint=ground.base_data_fingerprint,
         helper=helper,
         copies=ground.copies,
-        repeats=repeats,
+        repeats=subject.repeats,
         order=order,
         order_source=public_seed,
     )
-    return pact.with_certificate(certificate)
 
 
-def _find_order(ground: Ground, data: Data, public_seed: str, *, repeats: bool) -> str:
+def _find_order(subject: Subject, public_seed: str) -> str:
     """What fixed the places of the samples: a key of certificates.ORDERS, or "" where places do not matter."""
+    ground = subject.ground
     if public_seed:
         check_name(public_seed, name="public_seed")
         if ground.split is None:
             raise PactError("no samples are set aside by a seed here", where="public_seed", hint="leave it out")
-        if not is_sorted(data.train, repeats=repeats):
+        if not is_sorted(subject.data.train, repeats=subject.repeats):
             raise PactError(
                 "with a public seed the samples have to be sorted, without copies, so that whoever wrote them down has "
                 "no influence on the split",
@@ -135,11 +136,10 @@ def _find_order(ground: Ground, data: Data, public_seed: str, *, repeats: bool) 
     return "published" if ground.published else "declared"
 
 
-def _state_hold_out(
-    pact: Pact, data: Data, base: Base, ground: Ground, *, delta: float, max_parameters: Limits | int
-) -> Helper | None:
+def _state_hold_out(subject: Subject, *, delta: float) -> Helper | None:
     """What is said about a helper network, with the bound that it has without any message; None for other bases."""
-    if ground.split is None:
+    base, ground = subject.base, subject.ground
+    if base is None or ground.split is None:
         return None
     if base.recipe is None:
         raise PactError(
@@ -147,43 +147,16 @@ def _state_hold_out(
             where=f"base {base.name}",
             hint="take the helper that train_helper gave, or its file: the recipe goes into the certificate",
         )
-    module = helper_module(base, base.recipe, data, max_parameters=max_parameters)
-    counted = count_errors(module, ground.samples, arithmetic=pact.arithmetic)
+    module = helper_module(base, base.recipe, subject.data, max_parameters=subject.max_parameters)
+    counted = count_errors(module, ground.samples, arithmetic=subject.header.arithmetic)
     return Helper(
         name=make_name(base.name),
         sha256=base.sha256,
         recipe=write_recipe(base.recipe.to_json()),
         percent=ground.split.percent,
         counter=ground.split.counter,
-        samples=len(ground.split.indices(data.train.count)[0]),
+        samples=len(ground.split.indices(subject.data.train.count)[0]),
         errors=counted.errors,
         near_ties=counted.near_ties,
         bound=risk_bound(errors=counted.errors, samples=counted.samples, code_bits=0, delta=delta),
     )
-
-
-def open_module(
-    pact: Pact, data: Data, model: OwnModel | None, base: Base | None = None, *, max_parameters: Limits | int
-) -> nn.Module:
-    """Decode the network for these data: the shapes must fit, and a user's module must not hide state."""
-    architecture = pact.architecture
-    for what, wanted, given in (
-        ("inputs of shape", architecture.input_shape, data.input_shape),
-        ("classes:", architecture.classes, data.classes),
-    ):
-        if wanted != given:
-            raise PactError(f"the network takes {what} {wanted}, the data have {given}", where=data.name)
-    if not isinstance(architecture, OwnModule):
-        if model is not None:
-            raise PactError(f"this file holds netpact's own architecture {architecture}", hint="leave the model out")
-        return pact.to_module(base=base, max_parameters=max_parameters)
-    if base is not None:
-        raise PactError("a user's own module has no base network", where="base", hint="leave the base out")
-    if model is None:
-        raise PactError(
-            "this file holds the weights of a user's own module",
-            where="message",
-            hint="supply it: model=function in Python, --model package.module:function on the command line",
-        )
-    inputs, _ = next(iter(data.train.batches(64)))
-    return open_own_module(lambda module: pact.to_module(module, max_parameters=max_parameters), model, inputs)

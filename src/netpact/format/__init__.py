@@ -5,6 +5,7 @@ from netpact.format.compressed import ARITHMETICS, Compressed
 from netpact.format.layout import Slot, module_slots
 from netpact.format.message import (
     DEFAULT_MAX_PARAMETERS,
+    Header,
     decode_message,
     encode_message,
     measure_message,
@@ -19,6 +20,7 @@ __all__ = [
     "DEFAULT_MAX_PARAMETERS",
     "Base",
     "Compressed",
+    "Header",
     "Pact",
     "Slot",
     "as_base",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 
 import torch
 from torch import nn
 
 from netpact.errors import PactError
+from netpact.format.arithmetic import keep_arithmetic
 from netpact.format.base import Base, is_relative
 from netpact.format.compressed import Compressed
 from netpact.format.placing import MESSAGE, placed
@@ -15,6 +17,11 @@ from netpact.forms import CodedTensor, Relative, Weights
 from netpact.models import OwnModule, build
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def open_network(compressed: Compressed, module: nn.Module | None, base: Base | None = None) -> nn.Module:
+    """The network as it is handed out: a user's module is copied, and it computes as a certificate assumes."""
+    return keep_arithmetic(load_module(compressed, copy.deepcopy(module), base), compressed.arithmetic)
 
 
 def load_module(compressed: Compressed, module: nn.Module | None, base: Base | None = None) -> nn.Module:
@@ -27,9 +34,10 @@ def load_module(compressed: Compressed, module: nn.Module | None, base: Base | N
         module = build(compressed.architecture, max_parameters=sys.maxsize)
     target = module.eval().to(_DTYPES[compressed.arithmetic])
     tensors = {**dict(target.named_parameters()), **dict(target.named_buffers())}
-    if tensors.keys() != compressed.tensors.keys():
+    found = {(name, tuple(tensor.shape)) for name, tensor in tensors.items()}
+    if other := found ^ {(name, coded.shape) for name, coded in compressed.tensors.items()}:
         # Also met where two layers share a buffer: a change of precision makes two of it.
-        names = sorted(tensors.keys() ^ compressed.tensors.keys())
+        names = sorted({name for name, _ in other})
         raise PactError(
             f"message and module differ in {', '.join(names)}",
             where="module",

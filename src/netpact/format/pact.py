@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from netpact.display import Displayed
 from netpact.errors import PactError, wrong_kind
 from netpact.files import read_bytes, write_atomically
 from netpact.format.compressed import Compressed
-from netpact.format.message import DEFAULT_MAX_PARAMETERS, decode_message, encode_message, peek_header
+from netpact.format.message import DEFAULT_MAX_PARAMETERS, Header, decode_message, encode_message, peek_header
 from netpact.limits import Limits
 
 if TYPE_CHECKING:
@@ -76,17 +75,22 @@ class Pact(Displayed):
         return hashlib.sha256(self.message).hexdigest()
 
     @property
+    def header(self) -> Header:
+        """Read from the message's first bytes at each access: whoever needs more than one of its fields keeps it."""
+        return peek_header(self.message)
+
+    @property
     def architecture(self) -> Architecture | OwnModule:
-        return peek_header(self.message).architecture
+        return self.header.architecture
 
     @property
     def arithmetic(self) -> str:
-        return peek_header(self.message).arithmetic
+        return self.header.arithmetic
 
     @property
     def decoder_version(self) -> int:
         """The first decoder that has all that the message uses; a certificate assumes it to be older than the data."""
-        return peek_header(self.message).version
+        return self.header.version
 
     def with_certificate(self, certificate: Certificate | None) -> Pact:
         """The same message with another certificate, or with none; then the statement about the original goes too."""
@@ -113,12 +117,9 @@ class Pact(Displayed):
 
         base  the base network, for a message that tells the difference from one
         """
-        from netpact.format.arithmetic import keep_arithmetic
-        from netpact.format.loading import load_module
+        from netpact.format.loading import open_network
 
-        compressed = self.decode(module, max_parameters=max_parameters)
-        loaded = load_module(compressed, None if module is None else copy.deepcopy(module), base)
-        return keep_arithmetic(loaded, compressed.arithmetic)
+        return open_network(self.decode(module, max_parameters=max_parameters), module, base)
 
     def to_bytes(self) -> bytes:
         statement = b"" if self.certificate is None else json.dumps(self._statement(self.certificate)).encode()

@@ -36,7 +36,7 @@ def hidden_tensors(module: nn.Module) -> list[str]:
 
 
 def open_own_module(
-    load: Callable[[nn.Module], nn.Module],
+    load: Callable[[list[nn.Module]], list[nn.Module]],
     model: nn.Module | Callable[[], nn.Module],
     inputs: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
 ) -> nn.Module:
@@ -45,20 +45,21 @@ def open_own_module(
     A function that makes the module is called twice under different random seeds; both copies, spoiled and then filled,
     must compute the same. A module that was made already can only be searched. Numbers in its code are refused, and so
     are files that are read while it is made or run; the module returned goes on looking out for those.
+
+    load  gives filled copies of the modules it is given, all from one message
     """
     if isinstance(model, nn.Module):
         makers: list[Callable[[], nn.Module]] = [lambda: model]
     else:
         makers = [lambda: _make(model, seed=1), lambda: _make(model, seed=2)]
-    loaded = []
-    for make in makers:
-        module = make()
+    made = [make() for make in makers]
+    for module in made:
         if hidden := hidden_tensors(module):
             raise PactError(
                 f"tensors outside parameters and buffers: {', '.join(hidden)}", where=type(module).__name__, hint=_HINT
             )
         check_constants(module)
-        loaded.append(watch_forward(load(module)))
+    loaded = [watch_forward(module) for module in load(made)]
     with torch.no_grad():
         x = torch.from_numpy(inputs)
         outputs = [module(x.to(next(module.parameters()).dtype)) for module in loaded]

@@ -11,18 +11,17 @@ import numpy as np
 
 from netpact.certificates import BoxCertificate, Certificate, check_bound
 from netpact.certificates.names import make_name
-from netpact.certification import open_module
-from netpact.datasets import Data, Samples, as_data
+from netpact.datasets import Data, Samples
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
 from netpact.originals.box import Box, decode_box, escapes
 from netpact.originals.box_counting import refuse_other_code, walk_box
 from netpact.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
-from netpact.priors import find_ground
+from netpact.priors import open_subject
 from netpact.progress import Progress
 from netpact.promises import check_same_structure
-from netpact.verification import Verdict, verify
+from netpact.verification import Verdict, check_risk
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,30 +51,28 @@ def verify_box(
             found = "the statement about the original network rests on unlabelled samples"
         return Verdict((found,), certificate)
     check_original(original)
-    source = as_data(data)
+    subject = open_subject(
+        pact,
+        data,
+        model=model,
+        base=base,
+        base_data=base_data,
+        stated=certificate.compressed,
+        max_parameters=max_parameters,
+    )
     reasons = _compare_statement(certificate, pact, original)
     if reasons:
         return Verdict(tuple(reasons), certificate)
     # The compressed network's part is a certificate like any other, and is checked as one.
-    part = verify(
-        pact.with_certificate(certificate.compressed),
-        source,
-        model=model,
-        base=base,
-        base_data=base_data,
-        max_parameters=max_parameters,
-    )
+    part = check_risk(subject, certificate.compressed)
     reasons += [f"compressed network: {reason}" for reason in part.reasons]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
-    module = open_module(pact, source, model, base, max_parameters=max_parameters)
-    samples = find_ground(
-        pact, source, base, base_data, repeats=certificate.compressed.repeats, max_parameters=max_parameters
-    ).samples
+    module, samples = subject.module, subject.ground.samples
     box = decode_box(certificate.box_message, module)
     if strange := _compare_original(module, original, box, samples):
         return Verdict((*reasons, *strange), certificate)
-    errors = _recount(module, box, samples, pact.arithmetic, progress)
+    errors = _recount(module, box, samples, subject.header.arithmetic, progress)
     if errors > certificate.errors:
         reasons.append(f"{errors:,} errors within the box counted, the certificate says {certificate.errors:,}")
     own_bound = _recompute(certificate, samples.count, reasons)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from netpact.certificates import BoxCertificate, code_bits, risk_bound
 from netpact.certificates.names import make_name
-from netpact.certification import certify, open_module
-from netpact.datasets import Data, Samples, as_data
-from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
+from netpact.certification import state_risk
+from netpact.datasets import Data, Samples
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
 from netpact.limits import Limits
 from netpact.network import trace
 from netpact.originals.box import encode_box, make_box
 from netpact.originals.box_counting import count_reachable_errors, refuse_other_code
 from netpact.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
-from netpact.priors import find_ground
+from netpact.priors import open_subject
 from netpact.progress import Progress
 from netpact.promises import check_same_structure
 
@@ -53,30 +53,19 @@ def certify_box(
     repeats, public_seed  declarations, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
-    pact = as_pact(pact)
+    subject = open_subject(
+        pact, data, model=model, base=base, base_data=base_data, repeats=repeats, max_parameters=max_parameters
+    )
     check_original(original)
-    source = as_data(data)
-    trace(original, source)  # names everything that has no rule at once
-    compressed = certify(
-        pact,
-        source,
-        delta=delta,
-        model=model,
-        base=base,
-        base_data=base_data,
-        repeats=repeats,
-        public_seed=public_seed,
-        max_parameters=max_parameters,
-    ).certificate
-    assert compressed is not None
-    module = open_module(pact, source, model, base, max_parameters=max_parameters)
-    samples = find_ground(pact, source, base, base_data, repeats=repeats, max_parameters=max_parameters).samples
+    trace(original, subject.data)  # names everything that has no rule at once
+    compressed = state_risk(subject, delta=delta, public_seed=public_seed)
+    module, samples = subject.module, subject.ground.samples
     check_same_structure(module, original)
     refuse_other_code(module, original, samples)
     box = make_box(module, original)
     message = encode_box(box, module)
-    errors = count_reachable_errors(module, box, samples, arithmetic=pact.arithmetic, progress=progress)
-    bits = pact.code_bits + code_bits(len(message))
+    errors = count_reachable_errors(module, box, samples, arithmetic=compressed.arithmetic, progress=progress)
+    bits = compressed.code_bits + code_bits(len(message))
     return BoxCertificate(
         bound=risk_bound(errors=errors, samples=samples.count, code_bits=bits, delta=delta),
         delta=delta,

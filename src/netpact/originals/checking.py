@@ -11,8 +11,7 @@ import torch
 
 from netpact.certificates import Certificate, OriginalCertificate, check_bound
 from netpact.certificates.names import make_name, quote
-from netpact.certification import open_module
-from netpact.datasets import Data, Samples, as_data
+from netpact.datasets import Data, Samples
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
@@ -28,8 +27,9 @@ from netpact.originals.disagreement import (
 )
 from netpact.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
 from netpact.overlap import Inputs, summarise_inputs
+from netpact.priors import open_subject
 from netpact.progress import Progress
-from netpact.verification import Verdict, verify
+from netpact.verification import Verdict, check_risk
 
 if TYPE_CHECKING:
     from torch import nn
@@ -61,22 +61,22 @@ def verify_original(
             reason = "the statement about the original network rests on a box, not on unlabelled samples"
         return Verdict((reason,), certificate)
     check_original(original)
-    source, fresh = as_data(data), open_unlabelled(unlabelled)
-    check_inputs_fit(fresh, source)
+    subject = open_subject(
+        pact, data, model=model, base=base, stated=certificate.compressed, max_parameters=max_parameters
+    )
+    fresh = open_unlabelled(unlabelled)
+    check_inputs_fit(fresh, subject.data)
     inputs = summarise_inputs(fresh)
-    reasons = _compare_statement(certificate, original, inputs, fresh, source)
+    reasons = _compare_statement(certificate, original, inputs, fresh, subject.data)
     if reasons:
         return Verdict(tuple(reasons), certificate)
     # The compressed network's part is a certificate like any other, and is checked as one.
-    part = verify(
-        pact.with_certificate(certificate.compressed), source, model=model, base=base, max_parameters=max_parameters
-    )
+    part = check_risk(subject, certificate.compressed)
     reasons += [f"compressed network: {reason}" for reason in part.reasons]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
-    module = open_module(pact, source, model, base, max_parameters=max_parameters)
     drawn = drawn_inputs(fresh, repeats=certificate.compressed.repeats)
-    disagreements = _recount(module, pact.arithmetic, original, drawn, progress)
+    disagreements = _recount(subject.module, subject.header.arithmetic, original, drawn, progress)
     if disagreements > certificate.disagreements:
         reasons.append(f"{disagreements:,} disagreements counted, the certificate says {certificate.disagreements:,}")
     own_bound = _recompute(certificate, part.own_bound, reasons)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
 from netpact.certificates.names import make_name
-from netpact.certification import certify, open_module
-from netpact.datasets import Data, as_data
-from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
+from netpact.certification import state_risk
+from netpact.datasets import Data
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
 from netpact.limits import Limits
 from netpact.network import ToleranceRun
 from netpact.originals.disagreement import (
@@ -23,6 +23,7 @@ from netpact.originals.disagreement import (
 )
 from netpact.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
 from netpact.overlap import summarise_inputs
+from netpact.priors import open_subject
 from netpact.progress import Progress
 
 if TYPE_CHECKING:
@@ -60,27 +61,16 @@ def certify_original(
     model       for a file that holds a user's own module: the function that makes it, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
-    pact = as_pact(pact)
+    subject = open_subject(pact, data, model=model, base=base, repeats=repeats, max_parameters=max_parameters)
     check_original(original)
-    source, fresh = as_data(data), open_unlabelled(unlabelled)
-    check_inputs_fit(fresh, source)
+    fresh = open_unlabelled(unlabelled)
+    check_inputs_fit(fresh, subject.data)
     inputs = summarise_inputs(fresh)
-    refuse_overlap(inputs, source, name=fresh.name)
+    refuse_overlap(inputs, subject.data, name=fresh.name)
     half = delta / 2  # a power of two: no rounding
-    compressed = certify(
-        pact,
-        source,
-        delta=half,
-        model=model,
-        base=base,
-        repeats=repeats,
-        public_seed=public_seed,
-        max_parameters=max_parameters,
-    ).certificate
-    assert compressed is not None
-    module = open_module(pact, source, model, base, max_parameters=max_parameters)
+    compressed = state_risk(subject, delta=half, public_seed=public_seed)
     counted = count_disagreements(
-        ToleranceRun(module, pact.arithmetic),
+        ToleranceRun(subject.module, compressed.arithmetic),
         ToleranceRun(original, ORIGINAL_ARITHMETIC),
         drawn_inputs(fresh, repeats=repeats),
         progress=progress,

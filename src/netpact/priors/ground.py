@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from netpact.datasets import Data, Samples, Split, find_copies, leave_out, published_name, set_aside
 from netpact.errors import PactError
-from netpact.format import Base, Pact
-from netpact.limits import Limits
-from netpact.models import OwnModule
+from netpact.format import Base
 from netpact.overlap import find_overlap, summarise_inputs
 
 
@@ -34,24 +32,24 @@ class Ground:
 
 
 def find_ground(
-    pact: Pact,
+    split: Split | None,
     data: Data,
     base: Base | None,
     base_data: Samples | None,
     *,
+    own: bool = False,
     repeats: bool = False,
-    max_parameters: Limits | int,
 ) -> Ground:
     """The kind of prior. A base that has seen certified samples, as far as can be told, is a PactError.
 
+    split    as the decoded message tells it
+    own      the network is a user's own module
     repeats  the distribution is declared to repeat values: copies are draws like any others
     """
     if base is None:
         if base_data is not None:
             raise PactError("the data of a base network, but no base network", where="base_data")
-        own = isinstance(pact.architecture, OwnModule)
         return Ground("conditional" if own else "data-free", *_drawn(data.train, None, repeats))
-    split = pact.decode(max_parameters=max_parameters).split
     if split is None:
         told = _transfer_fingerprint(base, base_data, data)
         return Ground("transfer", *_drawn(data.train, None, repeats), base_data_fingerprint=told)

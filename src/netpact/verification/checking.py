@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.certificates import Certificate, check_bound
-from netpact.certification import open_module
 from netpact.datasets import Data
 from netpact.errors import PactError
-from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
+from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact, as_pact
 from netpact.limits import Limits
-from netpact.models import hash_source, name_model
-from netpact.priors import Ground, find_ground, open_subject
+from netpact.priors import Ground, Subject, open_subject
 from netpact.progress import Progress
 from netpact.verification.own_words import compare_module, in_own_words
 from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
@@ -43,29 +41,33 @@ def verify(
     base  the base network that the certificate names, as open_base gives it, or its file; or a helper as retrain_helper
           gives it, which need not be the stated one bit for bit: the errors counted here are those that it leads to
     """
-    subject = open_subject(pact, data, model=model, base=base, base_data=base_data, max_parameters=max_parameters)
-    pact, source, base = subject.pact, subject.data, subject.base
+    pact = as_pact(pact)
     certificate = pact.certificate
+    subject = open_subject(
+        pact, data, model=model, base=base, base_data=base_data, stated=certificate, max_parameters=max_parameters
+    )
     if certificate is None:
         return Verdict(("the file has no certificate",), None)
+    return check_risk(subject, certificate, progress)
+
+
+def check_risk(subject: Subject, certificate: Certificate, progress: Progress | None = None) -> Verdict:
+    """What verify checks, on what was opened already."""
+    source, base = subject.data, subject.base
     # The cheap comparisons come first: a refusal need not wait for the data to be run through the network.
-    reasons = _compare_statement(pact, certificate, source)
+    reasons = _compare_statement(subject, certificate)
     if reasons:
         return Verdict(tuple(reasons), certificate)
-    _refuse_missing_helper(pact, certificate, base, max_parameters=max_parameters)
-    module = open_module(pact, source, subject.model, base, max_parameters=max_parameters)
+    module = subject.module
     # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
     try:
-        ground = find_ground(
-            pact, source, base, subject.base_data, repeats=certificate.repeats, max_parameters=max_parameters
-        )
+        ground = subject.ground
         reasons, given = compare_prior(certificate, base, ground)
     except PactError as error:
         if error.where == "base_data":
             raise  # a slip of whoever verifies, not a false statement
         return Verdict((f"{error.where}: {error.what}",), certificate)
-    name, code = ("", "") if subject.model is None else (name_model(subject.model), hash_source(subject.model, module))
-    other, notes = compare_module(certificate, name=name, sha256=code)
+    other, notes = compare_module(certificate, subject)
     reasons += other + _compare_copies(certificate, ground) + compare_order(certificate, ground, source.train)
     if reasons:
         return Verdict(tuple(reasons), certificate)
@@ -78,7 +80,7 @@ def verify(
     if errors > certificate.errors:
         reasons.append(f"{errors:,} errors counted, the certificate says {certificate.errors:,}")
     own_bound = _recompute(certificate, reasons)
-    false, hold_out = check_hold_out(certificate, base, source, ground, max_parameters=max_parameters)
+    false, hold_out = check_hold_out(certificate, subject)
     reasons += false
     # Of a helper that came out otherwise the test errors were never stated.
     same = base is None or not base.retrained or given == SAME_HELPER
@@ -87,29 +89,27 @@ def verify(
         return Verdict(tuple(reasons), certificate, errors, own_bound, test_error, given)
     said, further = in_own_words(
         certificate,
-        data=source,
-        base=base,
-        ground=ground,
-        module=name,
-        module_sha256=code,
+        subject,
         near_ties=near_ties if same and errors == certificate.errors else None,
         hold_out=hold_out if same else None,
     )
     return Verdict((), said, errors, own_bound, test_error, given, (*notes, *further))
 
 
-def _compare_statement(pact: Pact, certificate: Certificate, data: Data) -> list[str]:
+def _compare_statement(subject: Subject, certificate: Certificate) -> list[str]:
     """What can be compared without running the network. Bits are recounted from the message itself."""
-    length = len(pact.message)
+    message, data = subject.pact.message, subject.data
+    version, _, arithmetic = subject.header
+    length = len(message)
     # Elias delta of length + 1, written out a second time.
     digits = (length + 1).bit_length()
     code_bits = 8 * length + (digits - 1) + 2 * (digits.bit_length() - 1) + 1
     found: list[tuple[str, object, object]] = [
-        ("the message's sha256", hashlib.sha256(pact.message).hexdigest(), certificate.message_sha256),
+        ("the message's sha256", hashlib.sha256(message).hexdigest(), certificate.message_sha256),
         ("the number of bytes", length, certificate.message_bytes),
         ("the number of bits", code_bits, certificate.code_bits),
-        ("the arithmetic", pact.arithmetic, certificate.arithmetic),
-        ("the decoder version", pact.decoder_version, certificate.decoder_version),
+        ("the arithmetic", arithmetic, certificate.arithmetic),
+        ("the decoder version", version, certificate.decoder_version),
         ("the number of classes", data.classes, certificate.classes),
         ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
     ]
@@ -127,19 +127,6 @@ def _compare_copies(certificate: Certificate, ground: Ground) -> list[str]:
         f"{ground.copies:,} of the samples are exact copies of others, the certificate says {certificate.copies:,}: "
         "copies are not counted unless the distribution is declared to repeat values"
     ]
-
-
-def _refuse_missing_helper(
-    pact: Pact, certificate: Certificate, base: Base | None, *, max_parameters: Limits | int
-) -> None:
-    if base is not None or certificate.helper is None or pact.decode(max_parameters=max_parameters).split is None:
-        return
-    raise PactError(
-        f"this message tells a network as its difference from the helper network {certificate.helper.name}",
-        where="message",
-        hint="supply it: --base FILE, or base=open_base(path) in Python; or train it again by the recipe in the file: "
-        "--retrain, or base=retrain_helper(pact, data)",
-    )
 
 
 def _recompute(certificate: Certificate, reasons: list[str]) -> float:

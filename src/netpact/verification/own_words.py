@@ -11,9 +11,7 @@ from typing import Any
 
 from netpact.certificates import Certificate
 from netpact.certificates.names import make_name, quote
-from netpact.datasets import Data
-from netpact.format import Base
-from netpact.priors import Ground
+from netpact.priors import Subject
 from netpact.verification.recount import Recount
 
 _NOT_IDENTIFIED = "the code of the module is not identified: the certificate has no sha256 of it"
@@ -21,41 +19,34 @@ _NO_SOURCE = "the code of the module is not identified: its source is not availa
 _NO_TEST = "the stated test error was not checked: the data given here have no test part"
 
 
-def compare_module(certificate: Certificate, *, name: str, sha256: str) -> tuple[list[str], list[str]]:
+def compare_module(certificate: Certificate, subject: Subject) -> tuple[list[str], list[str]]:
     """Reasons to refuse, and notes: the code by its hash, and by its name where there is none."""
     if certificate.prior != "conditional":
         return [], []
-    stated = certificate.module_sha256
+    stated, sha256, name = certificate.module_sha256, subject.module_sha256, subject.module_name
     if stated and sha256:
         if stated == sha256:
             return [], []
         return [f"the sha256 of the module's code is {sha256}, the certificate says {stated}: it is other code"], []
-    if certificate.module != make_name(name):
-        return [f"the module is {quote(make_name(name))}, the certificate says {quote(certificate.module)}"], []
+    if certificate.module != name:
+        return [f"the module is {quote(name)}, the certificate says {quote(certificate.module)}"], []
     return [], [_NO_SOURCE if stated else _NOT_IDENTIFIED]
 
 
 def in_own_words(
-    certificate: Certificate,
-    *,
-    data: Data,
-    base: Base | None,
-    ground: Ground,
-    module: str,
-    module_sha256: str,
-    near_ties: int | None,
-    hold_out: Recount | None,
+    certificate: Certificate, subject: Subject, *, near_ties: int | None, hold_out: Recount | None
 ) -> tuple[Certificate, list[str]]:
     """The statement with the verifier's names and findings, and a note for each that differs from the file's.
 
     near_ties  as counted here; None where another network was counted than the stated one
     hold_out   the same for the helper
     """
+    data, base = subject.data, subject.base
     own: dict[str, Any] = {"data_name": make_name(data.name)}
     notes = [_renamed("data", certificate.data_name, own["data_name"])]
     if certificate.prior == "conditional":
-        own["module"] = make_name(module)
-        own["module_sha256"] = module_sha256 if certificate.module_sha256 else ""
+        own["module"] = subject.module_name
+        own["module_sha256"] = subject.module_sha256 if certificate.module_sha256 else ""
         notes.append(_renamed("module", certificate.module, own["module"]))
     if certificate.prior == "transfer" and base is not None:
         own["base_name"] = make_name(base.name)
@@ -65,7 +56,7 @@ def in_own_words(
         if hold_out is not None and hold_out.errors == certificate.helper.errors:
             own["helper"] = replace(own["helper"], near_ties=hold_out.near_ties)
         notes.append(_renamed("helper network", certificate.helper.name, own["helper"].name))
-    if ground.published:
+    if subject.ground.published:
         own |= {"order": "published", "order_source": ""}
     if near_ties is not None and near_ties != certificate.near_ties:
         own["near_ties"] = near_ties

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from netpact.certificates import Certificate, Helper, check_bound, read_object
-from netpact.datasets import Data, Samples, is_sorted
+from netpact.datasets import Samples, is_sorted
 from netpact.errors import PactError
 from netpact.format import Base
-from netpact.limits import Limits
-from netpact.priors import Ground, helper_module
+from netpact.priors import Ground, Subject, helper_module
 from netpact.training import Recipe
 from netpact.verification.recount import Recount, count_anew
 
@@ -67,11 +66,9 @@ def compare_order(certificate: Certificate, ground: Ground, samples: Samples) ->
     return []
 
 
-def check_hold_out(
-    certificate: Certificate, base: Base | None, data: Data, ground: Ground, *, max_parameters: Limits | int
-) -> tuple[list[str], Recount | None]:
+def check_hold_out(certificate: Certificate, subject: Subject) -> tuple[list[str], Recount | None]:
     """Count and compute the hold-out bound again, where there is one; reasons to refuse, and what was counted."""
-    stated = certificate.helper
+    stated, base, data, ground = certificate.helper, subject.base, subject.data, subject.ground
     if stated is None or base is None:
         return [], None
     reasons = []
@@ -81,7 +78,7 @@ def check_hold_out(
         reasons.append(f"the helper has seen {seen:,} samples, the certificate says {stated.samples:,}")
     try:
         recipe = Recipe.from_json(read_object(stated.recipe))
-        module = helper_module(base, recipe, data, max_parameters=max_parameters)
+        module = helper_module(base, recipe, data, max_parameters=subject.max_parameters)
     except PactError as error:
         return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"], None
     found = count_anew(module, ground.samples, certificate.arithmetic)

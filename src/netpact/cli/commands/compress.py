@@ -88,7 +88,7 @@ def compress(
         compressed = run_method(network, chosen, samples=source.train, arithmetic=arithmetic, progress=bar)
     pact = seal(compressed)
     # A base that cannot be certified with these data is refused now, not after the file has been given away.
-    find_ground(pact, source, ground, ground_data, max_parameters=network.parameters)
+    find_ground(compressed.split, source, ground, ground_data)
     path = pact.write(out)
     people.print(
         f"{path}: {network.parameters:,} parameters in {len(pact.message):,} bytes "
