@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
 from netpact.certificates.names import check_name, make_name
@@ -12,15 +10,11 @@ from netpact.datasets import Data, is_sorted
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
 from netpact.limits import Limits
+from netpact.models import OwnModel
 from netpact.network import count_errors
 from netpact.priors import Subject, helper_module, open_subject
 from netpact.progress import Progress
 from netpact.version import __version__
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    OwnModel = nn.Module | Callable[[], nn.Module]
 
 
 def certify(

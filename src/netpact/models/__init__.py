@@ -12,7 +12,7 @@ from netpact.models.architecture import (
 )
 from netpact.models.building import build, initialise, is_as_built
 from netpact.models.families import FAMILIES, OWN_MODULE_ID, Family, names
-from netpact.models.own import as_model, import_model, model_maker
+from netpact.models.own import OwnModel, as_model, import_model, model_maker
 from netpact.models.source_code import hash_source, name_model
 from netpact.models.weights import AnyModule, as_module, check_weights_path, load_model, load_weights, save_weights
 
@@ -23,6 +23,7 @@ __all__ = [
     "AnyModule",
     "Architecture",
     "Family",
+    "OwnModel",
     "OwnModule",
     "as_model",
     "as_module",

@@ -9,10 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import ModuleType
+from typing import TypeAlias
 
 from torch import nn
 
 from netpact.errors import PactError, did_you_mean
+
+OwnModel: TypeAlias = nn.Module | Callable[[], nn.Module]  # better the function: it is called anew where that shows
 
 
 def import_model(name: str) -> nn.Module:
@@ -42,7 +45,7 @@ def model_maker(name: str) -> Callable[[], nn.Module]:
     return make
 
 
-def as_model(source: object) -> nn.Module | Callable[[], nn.Module] | None:
+def as_model(source: object) -> OwnModel | None:
     """A module, or the function that makes it, from either of them or from "package.module:function"."""
     if source is None or isinstance(source, nn.Module):
         return source

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from torch import nn
 
 from netpact.certificates import BoxCertificate, Certificate, check_bound
 from netpact.certificates.names import make_name
@@ -15,6 +14,7 @@ from netpact.datasets import Data, Samples
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
+from netpact.models import OwnModel
 from netpact.originals.box import Box, decode_box, escapes
 from netpact.originals.box_counting import refuse_other_code, walk_box
 from netpact.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
@@ -22,11 +22,6 @@ from netpact.priors import open_subject
 from netpact.progress import Progress
 from netpact.promises import check_same_structure
 from netpact.verification import Verdict, check_risk
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    OwnModel = nn.Module | Callable[[], nn.Module]
 
 _BATCH = 256
 
@@ -51,20 +46,15 @@ def verify_box(
             found = "the statement about the original network rests on unlabelled samples"
         return Verdict((found,), certificate)
     check_original(original)
+    stated = certificate.compressed
     subject = open_subject(
-        pact,
-        data,
-        model=model,
-        base=base,
-        base_data=base_data,
-        stated=certificate.compressed,
-        max_parameters=max_parameters,
+        pact, data, model=model, base=base, base_data=base_data, stated=stated, max_parameters=max_parameters
     )
     reasons = _compare_statement(certificate, pact, original)
     if reasons:
         return Verdict(tuple(reasons), certificate)
     # The compressed network's part is a certificate like any other, and is checked as one.
-    part = check_risk(subject, certificate.compressed)
+    part = check_risk(subject, stated)
     reasons += [f"compressed network: {reason}" for reason in part.reasons]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from torch import nn
 
 from netpact.certificates import BoxCertificate, code_bits, risk_bound
 from netpact.certificates.names import make_name
@@ -12,6 +12,7 @@ from netpact.certification import state_risk
 from netpact.datasets import Data, Samples
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
 from netpact.limits import Limits
+from netpact.models import OwnModel
 from netpact.network import trace
 from netpact.originals.box import encode_box, make_box
 from netpact.originals.box_counting import count_reachable_errors, refuse_other_code
@@ -19,11 +20,6 @@ from netpact.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, 
 from netpact.priors import open_subject
 from netpact.progress import Progress
 from netpact.promises import check_same_structure
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    OwnModel = nn.Module | Callable[[], nn.Module]
 
 
 def certify_box(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 
 from netpact.certificates import Certificate, OriginalCertificate, check_bound
 from netpact.certificates.names import make_name, quote
@@ -15,6 +14,7 @@ from netpact.datasets import Data, Samples
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
 from netpact.limits import Limits
+from netpact.models import OwnModel
 from netpact.network import ToleranceRun
 from netpact.originals.disagreement import (
     ORIGINAL_ARITHMETIC,
@@ -30,11 +30,6 @@ from netpact.overlap import Inputs, summarise_inputs
 from netpact.priors import open_subject
 from netpact.progress import Progress
 from netpact.verification import Verdict, check_risk
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    OwnModel = nn.Module | Callable[[], nn.Module]
 
 _BATCH = 256
 # The sum of two bounds that may each be smaller than the second opinion by 1e-12, as check_bound allows.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from torch import nn
 
 from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
 from netpact.certificates.names import make_name
@@ -12,6 +12,7 @@ from netpact.certification import state_risk
 from netpact.datasets import Data
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Pact
 from netpact.limits import Limits
+from netpact.models import OwnModel
 from netpact.network import ToleranceRun
 from netpact.originals.disagreement import (
     ORIGINAL_ARITHMETIC,
@@ -25,11 +26,6 @@ from netpact.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_o
 from netpact.overlap import summarise_inputs
 from netpact.priors import open_subject
 from netpact.progress import Progress
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    OwnModel = nn.Module | Callable[[], nn.Module]
 
 
 def certify_original(

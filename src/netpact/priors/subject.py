@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from torch import nn
 
 from netpact.certificates import Certificate
 from netpact.certificates.names import make_name
 from netpact.datasets import Data, Samples, Split, as_data
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Header, Pact, as_base, as_pact
+from netpact.format.loading import open_network
 from netpact.limits import Limits
-from netpact.models import OwnModule, as_model, hash_source, name_model
+from netpact.models import OwnModel, OwnModule, as_model, hash_source, name_model
 from netpact.network.hidden_state import open_own_module
 from netpact.priors.ground import Ground, find_ground
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,7 @@ class Subject:
 
     pact: Pact
     data: Data
-    model: nn.Module | Callable[[], nn.Module] | None
+    model: OwnModel | None
     base: Base | None
     base_data: Samples | None
     repeats: bool
@@ -96,8 +95,6 @@ class Subject:
 
     def _decode(self, shells: Sequence[nn.Module | None]) -> tuple[list[nn.Module], Split | None]:
         """One decoding, however many copies are filled from it."""
-        from netpact.format.loading import open_network
-
         compressed = self.pact.decode(shells[0], max_parameters=self.max_parameters)
         if self.helper and self.base is None and compressed.split is not None:
             raise PactError(

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from torch import nn
 
 from netpact.certificates import Certificate, check_bound
 from netpact.datasets import Data
 from netpact.errors import PactError
 from netpact.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact, as_pact
 from netpact.limits import Limits
+from netpact.models import OwnModel
 from netpact.priors import Ground, Subject, open_subject
 from netpact.progress import Progress
 from netpact.verification.own_words import compare_module, in_own_words
 from netpact.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
 from netpact.verification.recount import count_anew
 from netpact.verification.verdict import Verdict
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    OwnModel = nn.Module | Callable[[], nn.Module]
 
 
 def verify(
