@@ -33,6 +33,7 @@ TESTS_OF = {
     "certificates/": ["certificates", "verification", "adversary/test_copies.py", "adversary/test_names.py"],
     "certification.py": ["verification", "adversary/test_copies.py", "adversary/test_sample_order.py", "priors"],
     "verification/": ["verification", "adversary/test_copies.py", "adversary/test_names.py", "priors"],
+    "priors/": ["verification", "priors", "adversary/test_copies.py", "adversary/test_sample_order.py"],
     "network/": [
         "network/test_outward_rounding.py",
         "network/test_rounding_rules.py",
@@ -61,6 +62,7 @@ FILES = {
     ],
     "certification.py": [""],
     "verification/": ["checking", "recount", "prior_checks", "verdict"],
+    "priors/": ["subject", "ground"],
     "network/": ["rounding", "rounding_rules", "sum_rules", "pointwise", "constants", "counting"],
     "promises/": ["outward", "lipschitz", "layer_kinds", "layer_bounds", "layer_rule", "deviation_rules", "deviation"],
 }

@@ -16,7 +16,7 @@ from torch import nn
 from netpact.certification import certify
 from netpact.datasets import ArraySamples, Data, Split
 from netpact.errors import PactError
-from netpact.format import Base, Pact, loading, message, pact, seal
+from netpact.format import Base, Pact, base_of, loading, message, pact, seal
 from netpact.methods import Quantize, QuantizeDifference, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
@@ -150,3 +150,11 @@ def test_a_function_that_makes_another_shape_the_second_time_is_refused(few: Dat
     sealed = seal(compress(trace(changing(), few), Quantize(bits=6)))
     with pytest.raises(PactError, match=r"message and module differ in 1\.bias, 1\.weight"):
         certify(sealed, few, model=changing)
+
+
+def test_a_users_own_module_takes_no_base(few: Data) -> None:
+    sealed = seal(compress(trace(Own(), few), Quantize(bits=6)))
+    for statement in (sealed, certify(sealed, few, model=Own)):
+        verb = certify if statement is sealed else verify
+        with pytest.raises(PactError, match="a user's own module has no base network"):
+            verb(statement, few, model=Own, base=base_of(Own(), name="other"))
