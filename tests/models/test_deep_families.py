@@ -151,5 +151,9 @@ def test_training_mode_and_other_networks_are_refused() -> None:
 def test_weights_that_cannot_be_told_are_refused() -> None:
     module = as_trained(SMALL[0])
     module.get_buffer("conv2_norm.running_var").fill_(-1.0)
+    with pytest.raises(PactError, match=r"conv2_norm: batch norm with a negative running variance"):
+        fold_batch_norm(module)
+    module.get_buffer("conv2_norm.running_var").fill_(1e-8)
+    nn.init.constant_(module.get_parameter("conv2_norm.weight"), 3e38)
     with pytest.raises(PactError, match=r"conv2\.weight: folding gives NaN"):
         fold_batch_norm(module)

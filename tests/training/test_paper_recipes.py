@@ -182,6 +182,7 @@ def test_the_command_takes_a_recipe(tmp_path: Path, capsys: pytest.CaptureFixtur
         str(tmp_path / "w.safetensors"),
         "--epochs",
         "1",
+        "--overwrite",
         "--json",
     ]
     assert run([*command, "--recipe", "rethinking-resnet", "--batch-size", "500"]) == 0
