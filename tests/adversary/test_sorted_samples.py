@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from netpact.datasets import ArraySamples, Samples, as_samples, mixed_batches
+from netpact.datasets import ArraySamples, Samples, as_samples, find_copies, leave_out, mixed_batches
 from netpact.errors import PactError
 from netpact.network import count_errors
 from netpact.verification.recount import count_anew
@@ -135,6 +135,22 @@ def test_mixed_batches_are_all_samples_once_in_two_orders() -> None:
         shares = [np.bincount(part[1], minlength=CLASSES).max() / len(part[1]) for part in parts]
         assert max(shares[:-1]) < 0.7, "no batch has one class alone"
     assert not np.array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("in_arrays", [True, False])
+def test_one_copy_does_not_bring_the_order_back(in_arrays: bool) -> None:
+    """Samples without copies are read from the others, and mixed where those are in memory."""
+    x, y = noise()
+    x[1], y[1] = x[0], y[0]
+    loader = DataLoader(TensorDataset(torch.from_numpy(x), torch.from_numpy(y)), batch_size=50)
+    whole = ArraySamples(x, y, "sorted", CLASSES) if in_arrays else as_samples(loader, name="sorted")
+    parts = list(mixed_batches(leave_out(whole, find_copies(whole)), 64, turn=1))
+    places = np.concatenate([part[2] for part in parts])
+    assert np.array_equal(
+        np.sort(np.concatenate([part[0] for part in parts]), axis=0), np.sort(np.delete(x, 1, 0), axis=0)
+    )
+    assert len(places) == COUNT - 1
+    assert bool((np.diff(places) < 0).any()) == in_arrays
 
 
 def test_errors_of_a_sample_bear_its_place_in_the_data() -> None:

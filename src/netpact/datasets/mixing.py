@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.datasets.arrays import rows
+from netpact.datasets.copies import KeptSamples
 from netpact.datasets.samples import ArraySamples, Samples
 from netpact.datasets.splits import shuffled_places
 
@@ -22,11 +23,14 @@ def mixed_batches(samples: Samples, size: int, *, turn: int) -> Iterator[MixedBa
 
     turn  which order: whoever counts again takes another one
     """
-    if isinstance(samples, ArraySamples):
-        places = shuffled_places(samples.count, counter=turn)
-        for part in rows(samples.count, size=size):
-            x, y = next(iter(samples.take(places[part], name=samples.name).batches(size)))
-            yield x, y, places[part]
+    whole, places = samples, np.arange(samples.count)
+    if isinstance(samples, KeptSamples):
+        whole, places = samples.whole, np.flatnonzero(samples.kept)
+    if isinstance(whole, ArraySamples):
+        order = places[shuffled_places(samples.count, counter=turn)]
+        for part in rows(len(order), size=size):
+            x, y = next(iter(whole.take(order[part], name=samples.name).batches(size)))
+            yield x, y, order[part]
         return
     seen = 0
     for x, y in samples.batches(size):
