@@ -67,7 +67,7 @@ def _rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str
     return [
         ("bound", bound, f"proven; {certificate.form} form, delta = {certificate.delta}"),
         ("train error", f"{certificate.train_error:.2%}", counted),
-        ("near ties", f"{certificate.near_ties:,}", "of these errors: right, but for a rounding"),
+        ("near ties", f"{certificate.near_ties:,}", "of these errors: right, unless numbers round or overflow"),
         *_test_rows(certificate, around),
         ("message", f"{certificate.message_bytes:,} bytes", bits),
         *_copy_rows(certificate, around),
