@@ -10,7 +10,7 @@ TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
 
 install: $(READY)
 
-$(READY): pyproject.toml constraints.txt src/netpact/version.py
+$(READY): pyproject.toml constraints.txt src/netpact/core/version.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "netpact needs Python 3.10 or newer: make PYTHON=python3.11 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'

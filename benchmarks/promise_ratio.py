@@ -17,7 +17,7 @@ from torch import nn
 
 import netpact
 from netpact.datasets import ArraySamples, Data
-from netpact.promises import promised_error
+from netpact.deviations import promised_error
 
 SAMPLES = 64
 FAMILIES = (

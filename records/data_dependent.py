@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 import netpact
-from netpact.priors import helper_module, save_helper
+from netpact.pacts.priors import helper_module, save_helper
 
 torch.set_num_threads(1)  # the same bits need the same number of threads
 folder = Path(sys.argv[1])

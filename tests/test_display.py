@@ -16,9 +16,9 @@ from torch import nn
 
 import netpact
 from netpact import PactError, Quantize, TrainOptions, compress
+from netpact.coding.format import Pact, base_of
+from netpact.core.display import Displayed
 from netpact.datasets import as_data, open_stream
-from netpact.display import Displayed
-from netpact.format import Pact, base_of
 
 HOSTILE = "\x1b[31mred\x1b[0m <script>alert('&')</script> \u202e"
 

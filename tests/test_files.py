@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from netpact.errors import PactError
-from netpact.files import check_place, write_atomically
+from netpact.core.errors import PactError
+from netpact.core.files import check_place, write_atomically
 
 
 @pytest.mark.parametrize("moment", ["open", "os.fsync", "os.replace"])
@@ -23,7 +23,7 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(
             real_open(*arguments, **named).close()  # type: ignore[call-overload]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"netpact.files.{moment}", interrupt, raising=False)
+    monkeypatch.setattr(f"netpact.core.files.{moment}", interrupt, raising=False)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(target, b"new")
     monkeypatch.undo()
@@ -69,7 +69,7 @@ def test_a_place_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("netpact.files.open", refuse, raising=False)  # root may write everywhere
+    monkeypatch.setattr("netpact.core.files.open", refuse, raising=False)  # root may write everywhere
     with pytest.raises(PactError, match="Permission denied"):
         check_place(tmp_path / "file")
     assert os.listdir(tmp_path) == []

@@ -30,50 +30,56 @@ from source_text import (
 )
 
 # The rooms that decide what a decoded network is, and how its errors are counted.
-ROOMS = ("stream", "coding", "forms", "format", "layers", "models", "network", "algebra", "promises")
+ROOMS = ("algebra", "coding", "layers", "models", "network", "deviations")
 # A table that is mathematics, number by number: a test computes all of it again.
-COMPUTED = {"stream/gaussian_table.py": "cells of the normal distribution: tests/test_stream.py"}
+COMPUTED = {"algebra/stream/gaussian_table.py": "cells of the normal distribution: tests/test_stream.py"}
 FILES = [path for path in room_files(*ROOMS) if short_name(path) not in COMPUTED]
 each_file = pytest.mark.parametrize("path", FILES, ids=short_name)
 
 # A fraction of three or more significant digits, or a whole number of four or more, can be the result of a fit.
 PRECISE_NUMBERS = {
-    ("stream/philox.py", "0xD2511F53"): "a multiplier of Philox, Salmon et al. 2011",
-    ("stream/philox.py", "0xCD9E8D57"): "a multiplier of Philox, Salmon et al. 2011",
-    ("stream/philox.py", "0x9E3779B9"): "a key step of Philox: the golden ratio",
-    ("stream/philox.py", "0xBB67AE85"): "a key step of Philox: the root of 3",
-    ("stream/philox.py", "0xFFFFFFFF"): "2^32 - 1: the lower half of a product",
+    ("algebra/stream/philox.py", "0xD2511F53"): "a multiplier of Philox, Salmon et al. 2011",
+    ("algebra/stream/philox.py", "0xCD9E8D57"): "a multiplier of Philox, Salmon et al. 2011",
+    ("algebra/stream/philox.py", "0x9E3779B9"): "a key step of Philox: the golden ratio",
+    ("algebra/stream/philox.py", "0xBB67AE85"): "a key step of Philox: the root of 3",
+    ("algebra/stream/philox.py", "0xFFFFFFFF"): "2^32 - 1: the lower half of a product",
     ("coding/integers.py", "4096"): "power of two: the shortest plane whose zeros are told as gaps",
-    ("forms/ternary_map.py", "4096"): "power of two: a limit on the work that a message may ask for",
+    ("coding/forms/ternary_map.py", "4096"): "power of two: a limit on the work that a message may ask for",
     ("models/architecture.py", "65_535"): "2^16 - 1: a limit on sizes and classes",
     ("models/architecture.py", "4_096"): "power of two: a limit on the sides of an image",
     ("models/skipping.py", "1_202"): "the deepest network of He et al. 2016: a limit",
-    ("network/pointwise.py", "1.128905"): "mathematics: the largest slope of GELU, rounded up",
-    ("network/pointwise.py", "1.128994"): "mathematics: the largest slope of GELU by tanh, rounded up",
-    ("network/pointwise.py", "1.09984"): "mathematics: the largest slope of SiLU, rounded up",
-    ("network/rounding.py", "1021"): "IEEE 754: two below the highest exponent of float64",
-    ("network/rounding.py", "1022"): "IEEE 754: the least exponent of float64",
-    ("network/rounding.py", "1023"): "IEEE 754: the bias of float64's exponent",
+    ("network/rounding/pointwise.py", "1.128905"): "mathematics: the largest slope of GELU, rounded up",
+    ("network/rounding/pointwise.py", "1.128994"): "mathematics: the largest slope of GELU by tanh, rounded up",
+    ("network/rounding/pointwise.py", "1.09984"): "mathematics: the largest slope of SiLU, rounded up",
+    ("network/rounding/tolerance.py", "1021"): "IEEE 754: two below the highest exponent of float64",
+    ("network/rounding/tolerance.py", "1022"): "IEEE 754: the least exponent of float64",
+    ("network/rounding/tolerance.py", "1023"): "IEEE 754: the bias of float64's exponent",
 }
 TABLES = {
-    ("format/versions.py", "COMMON_PROBLEMS"): "shapes and class counts of public problems; any other is spelled out",
-    ("format/versions.py", "FAMILIES_SINCE"): "ids of families, each with the decoder version that brought it",
-    ("format/versions.py", "LAST_SIZES_SINCE"): "choices coded in the message, each with the version that brought it",
+    (
+        "coding/format/versions.py",
+        "COMMON_PROBLEMS",
+    ): "shapes and class counts of public problems; any other is spelled out",
+    ("coding/format/versions.py", "FAMILIES_SINCE"): "ids of families, each with the decoder version that brought it",
+    (
+        "coding/format/versions.py",
+        "LAST_SIZES_SINCE",
+    ): "choices coded in the message, each with the version that brought it",
     ("models/chains.py", "VGG_DEPTHS"): "the layers of VGG, Simonyan and Zisserman 2015",
     ("models/chains.py", "_ALEXNET"): "the layers of AlexNet in its form for small images",
     ("models/families.py", "_plan_lenet5"): "the layers of LeNet-5, LeCun et al. 1998",
     ("models/families.py", "_plan_oriented"): "ranges allowed for sizes that are coded in the message",
-    ("network/rounding.py", "_PRECISIONS"): "IEEE 754: unit roundoff, smallest and highest numbers",
+    ("network/rounding/tolerance.py", "_PRECISIONS"): "IEEE 754: unit roundoff, smallest and highest numbers",
     ("models/families.py", "_ENTRIES"): "ids, and default sizes that are coded in the message like all others",
 }
 READERS = {
-    ("format/pact.py", "read_bytes"): "the .pact file itself",
+    ("coding/format/pact.py", "read_bytes"): "the .pact file itself",
     ("models/tensors.py", "read_bytes"): "a weight file that the user names",
     ("models/weights.py", "read_bytes"): "a weight file that the user names",
     ("models/weights.py", "load"): "the same file's bytes, weights only",
     ("models/tensors.py", "load"): "the same file's bytes, by safetensors",
     ("models/own.py", "import_module"): "the user's own module, by the name that the user gave",
-    ("network/hidden_state.py", "load"): "a function that its caller hands in",
+    ("network/refusals/hidden_state.py", "load"): "a function that its caller hands in",
 }
 READING = {
     *("load_data", "open", "read_bytes", "read_text", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "urlopen"),
@@ -120,7 +126,7 @@ def test_no_long_numbers_or_words_of_code_stand_in_text(path: Path) -> None:
 
 
 def test_the_package_holds_no_file_but_its_source() -> None:
-    others = {short_name(path) for path in SOURCE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    others = {short_name(path) for path in SOURCE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyi", ".pyc")}
     assert others == {"py.typed"}
 
 
@@ -138,17 +144,19 @@ def test_these_rooms_neither_load_data_nor_know_the_published_sets(path: Path) -
             assert home(module, name) not in ("netpact.datasets.catalogue", "netpact.datasets.loading"), name
 
 
-@pytest.mark.parametrize("entry", ["netpact.format.pact", "netpact.format.loading", "netpact.network.counting"])
+@pytest.mark.parametrize(
+    "entry", ["netpact.coding.format.pact", "netpact.coding.format.loading", "netpact.network.rounding.counting"]
+)
 def test_decoding_and_counting_import_nothing_that_knows_the_data_sets(entry: str) -> None:
     """By the import graph: the catalogue and what loads data are not reached, however far away."""
     reached = reached_from(entry)
-    assert {"netpact.errors", "netpact.datasets.samples"} <= reached, "the graph is not being followed"
+    assert {"netpact.core.errors", "netpact.datasets.samples"} <= reached, "the graph is not being followed"
     known = {f"netpact.datasets.{name}" for name in ("catalogue", "loading", "openml", "npz", "own")}
     assert not reached & known
 
 
 def test_the_graph_finds_what_is_there() -> None:
-    assert "netpact.datasets.catalogue" in reached_from("netpact.verification.checking")
+    assert "netpact.datasets.catalogue" in reached_from("netpact.pacts.verification.checking")
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=short_name)

@@ -10,7 +10,7 @@ import netpact
 from netpact.bounds import EstimateOptions, check_names
 from netpact.certificates import risk_bound
 from netpact.cli.app import run
-from netpact.errors import PactError, did_you_mean, one_of
+from netpact.core.errors import PactError, did_you_mean, one_of
 from netpact.experiments.presets import find_preset as find_experiment_preset
 from netpact.experiments.questions import find_experiment
 from netpact.exploration import find_preset

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from netpact.errors import PactError
-from netpact.stream import GAUSSIAN_UNIT, MAX_SEED, Stream, philox
-from netpact.stream.gaussian_table import gaussian_table
+from netpact.algebra.stream import GAUSSIAN_UNIT, MAX_SEED, Stream, philox
+from netpact.algebra.stream.gaussian_table import gaussian_table
+from netpact.core.errors import PactError
 
 # The known-answer tests of Random123: counter, key, output.
 KNOWN = [

@@ -7,7 +7,7 @@ import pytest
 from netpact.bounds import Premise
 from netpact.certificates import check_bound
 from netpact.experiments.findings import Finding
-from netpact.verification import Verdict
+from netpact.pacts.verification import Verdict
 
 
 @pytest.mark.parametrize(("holds", "true"), [(True, True), (False, False), (None, False)])

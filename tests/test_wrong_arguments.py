@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import netpact
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 untyped: Any = netpact  # mypy would find the same mistakes
 

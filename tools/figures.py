@@ -17,7 +17,7 @@ from types import FrameType
 from torch import nn
 
 import netpact
-from netpact.priors import helper_module
+from netpact.pacts.priors import helper_module
 
 SOURCE = Path(netpact.__file__).parent
 EXAMPLE = Path(__file__).parents[1] / "tests" / "format" / "golden" / "linear.pact"

@@ -31,10 +31,10 @@ SECONDS = 240  # a mutant that runs longer than all of its tests ever did is not
 # The files that bounds rest on, and the tests that are to notice, the nearest first.
 TESTS_OF = {
     "certificates/": ["certificates", "verification", "adversary/test_copies.py", "adversary/test_names.py"],
-    "certification.py": ["verification", "adversary/test_copies.py", "adversary/test_sample_order.py", "priors"],
-    "verification/": ["verification", "adversary/test_copies.py", "adversary/test_names.py", "priors"],
-    "priors/": ["verification", "priors", "adversary/test_copies.py", "adversary/test_sample_order.py"],
-    "network/": [
+    "pacts/certification.py": ["verification", "adversary/test_copies.py", "adversary/test_sample_order.py", "priors"],
+    "pacts/verification/": ["verification", "adversary/test_copies.py", "adversary/test_names.py", "priors"],
+    "pacts/priors/": ["verification", "priors", "adversary/test_copies.py", "adversary/test_sample_order.py"],
+    "network/rounding/": [
         "network/test_outward_rounding.py",
         "network/test_rounding_rules.py",
         "network/test_rounding_bound.py",
@@ -46,7 +46,12 @@ TESTS_OF = {
         "adversary/test_subnormal.py",
         "network/test_zoo.py",
     ],
-    "promises/": ["promises", "adversary/test_overflow.py", "adversary/test_subnormal.py", "originals/test_boxes.py"],
+    "deviations/": [
+        "deviations",
+        "adversary/test_overflow.py",
+        "adversary/test_subnormal.py",
+        "originals/test_boxes.py",
+    ],
 }
 FILES = {
     "certificates/": [
@@ -60,11 +65,19 @@ FILES = {
         "original",
         "noise",
     ],
-    "certification.py": [""],
-    "verification/": ["checking", "recount", "prior_checks", "verdict"],
-    "priors/": ["subject", "ground"],
-    "network/": ["rounding", "rounding_rules", "sum_rules", "pointwise", "constants", "counting"],
-    "promises/": ["outward", "lipschitz", "layer_kinds", "layer_bounds", "layer_rule", "deviation_rules", "deviation"],
+    "pacts/certification.py": [""],
+    "pacts/verification/": ["checking", "recount", "prior_checks", "verdict"],
+    "pacts/priors/": ["subject", "ground"],
+    "network/rounding/": ["tolerance", "rules", "sum_rules", "pointwise", "constants", "counting"],
+    "deviations/": [
+        "outward",
+        "lipschitz",
+        "layer_kinds",
+        "layer_bounds",
+        "layer_rule",
+        "deviation_rules",
+        "deviation",
+    ],
 }
 _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.LtE: ast.Lt,

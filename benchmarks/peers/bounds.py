@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from netpact.certificates import invert_tail, risk_bound
 from netpact.certificates.bisection import safe_end
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 # Relative allowance for the rounding of sums of logarithms; they have at most a few million terms of like size.
 _SLACK = 1e-12

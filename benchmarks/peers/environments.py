@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 # Newer wheels of torch bring gigabytes of CUDA libraries along, which nothing here uses.
 _CONSTRAINT = "torch<2.14\n"

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netpact.certificates import risk_bound
+from netpact.core.seed import Seed
 from netpact.datasets import Samples
-from netpact.seed import Seed
 from netpact.training.memory import Memory, gather
 
 _LEAST_PROBABILITY = 1e-5  # below it the cross entropy is cut off, so that the loss is bounded

@@ -17,7 +17,7 @@ from subjects import Subject, bound_if_message, count_train_errors, measure_test
 from torch import nn
 
 import netpact
-from netpact.forms import CodedTensor
+from netpact.coding.forms import CodedTensor
 
 REQUIREMENTS = ("torch", "nncodec==2.1.3")
 _WORKER = Path(__file__).with_name("nnc_worker.py")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from environments import installed_version, make_environment, run
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 REQUIREMENTS = ("torch", "pacbb==0.1.2")
 # What its own README imports to build a probabilistic network.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from netpact.core.seed import Seed
 from netpact.datasets import Samples
-from netpact.seed import Seed
 from netpact.training.memory import Memory, gather
 
 _BLOCK = 2_000

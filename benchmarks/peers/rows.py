@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _END = "<!-- end -->"
 

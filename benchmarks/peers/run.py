@@ -26,7 +26,7 @@ from subjects import DELTA, TOLERANCE, Subject, train_subject
 from torch_int8 import torch_rows
 
 import netpact
-from netpact.files import write_atomically
+from netpact.core.files import write_atomically
 
 SKIPPED = "skipped: not asked for (--with-{name} builds an environment of its own, 1.5 GB)"
 SEED = netpact.Seed(0)

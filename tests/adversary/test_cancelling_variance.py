@@ -15,15 +15,15 @@ import pytest
 import torch
 from torch import nn
 
-from netpact.certification import certify
+from netpact.coding.format import Compressed, seal
+from netpact.coding.forms import CodedTensor, Exact
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Compressed, seal
-from netpact.forms import CodedTensor, Exact
+from netpact.deviations import promised_error
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import count_errors, fold_batch_norm, trace
-from netpact.promises import promised_error
+from netpact.pacts.certification import certify
 
 CANCELS = -float(np.float32(1e-5))
 

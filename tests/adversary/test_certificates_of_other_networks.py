@@ -15,8 +15,8 @@ import pytest
 
 import netpact
 from netpact.cli.app import run
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
 from netpact.reports.beside import certificate_beside
 
 
@@ -81,7 +81,7 @@ def test_the_same_architecture_with_other_weights_is_told_from_this_network(
 
 
 def test_the_demonstration_shows_a_file_of_the_network_that_it_explains(tmp_path: Path) -> None:
-    from netpact.demonstration.running import _EXPLAINED, _PLAN, demonstrate
+    from netpact.exploration.demonstration.running import _EXPLAINED, _PLAN, demonstrate
 
     result = demonstrate("digits", out=tmp_path)
     page = (tmp_path / "bounds.html").read_text()

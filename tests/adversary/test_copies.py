@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.certificates import Certificate, risk_bound
-from netpact.certification import certify
+from netpact.coding.format import Pact, seal
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples, Split
-from netpact.errors import PactError
-from netpact.format import Pact, seal
 from netpact.methods import Quantize, QuantizeDifference, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
-from netpact.originals import certify_box, certify_original, verify_box, verify_original
-from netpact.priors import helper_module, train_helper
+from netpact.pacts.certification import certify
+from netpact.pacts.originals import certify_box, certify_original, verify_box, verify_original
+from netpact.pacts.priors import helper_module, train_helper
+from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions, train
-from netpact.verification import verify
 
 
 def arrays(samples: Samples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

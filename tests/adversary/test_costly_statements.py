@@ -42,7 +42,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the training has begun")
 
-    monkeypatch.setattr("netpact.priors.preparation.train", refuse)
+    monkeypatch.setattr("netpact.pacts.priors.preparation.train", refuse)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_no_bound_is_computed_from_samples_that_are_not_there(monkeypatch: pytes
     def refuse(**_: object) -> None:
         raise AssertionError("a bound was computed")
 
-    monkeypatch.setattr("netpact.verification.checking.check_bound", refuse)
+    monkeypatch.setattr("netpact.pacts.verification.checking.check_bound", refuse)
     verdict = verify(PACT.with_certificate(certificate), data)
     assert not verdict.agreed
     assert "1,000,000,000" in str(verdict)

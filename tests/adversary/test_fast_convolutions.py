@@ -121,7 +121,7 @@ def test_no_fast_convolution_without_onednn() -> None:
 
 def test_reduced_precision_is_off_inside_and_put_back_even_after_an_error() -> None:
     run("""
-    from netpact.format.arithmetic import keep_arithmetic
+    from netpact.coding.format.arithmetic import keep_arithmetic
     module = keep_arithmetic(Looks(), "float32")
     torch.set_float32_matmul_precision("medium")
     with torch.autocast("cpu"):

@@ -23,17 +23,17 @@ from torch import Tensor, nn
 
 from netpact.certificates import Certificate, Helper
 from netpact.certificates.names import check_name, make_name
-from netpact.certification import certify
+from netpact.coding.format import Base, Pact, base_of, seal
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Split
-from netpact.errors import PactError
-from netpact.format import Base, Pact, base_of, seal
 from netpact.methods import Quantize, QuantizeDifference, compress
 from netpact.models import build, hash_source, parse_model
 from netpact.network import trace
-from netpact.originals import certify_original, hash_network, verify_original
-from netpact.priors import helper_module, retrain_helper, train_helper
+from netpact.pacts.certification import certify
+from netpact.pacts.originals import certify_original, hash_network, verify_original
+from netpact.pacts.priors import helper_module, retrain_helper, train_helper
+from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
-from netpact.verification import verify
 
 FORGED = 'm" was fixed, the network errs on at most 0.1 % of new samples. If the module "x'
 BAD: dict[str, Any] = {

@@ -16,18 +16,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.certification import certify
 from netpact.coding import ShortFloat
+from netpact.coding.format import Compressed, seal
+from netpact.coding.forms import CodedTensor, Uniform, Zero
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Compressed, seal
-from netpact.forms import CodedTensor, Uniform, Zero
+from netpact.deviations import promised_error
 from netpact.models import parameter_shapes, parse_model
 from netpact.network import ToleranceRun, count_errors
-from netpact.originals import certify_box, count_disagreements
-from netpact.promises import promised_error
-from netpact.verification import verify
-from netpact.verification.recount import count_anew
+from netpact.pacts.certification import certify
+from netpact.pacts.originals import certify_box, count_disagreements
+from netpact.pacts.verification import verify
+from netpact.pacts.verification.recount import count_anew
 
 ROWS, CLASSES = 60, 3
 

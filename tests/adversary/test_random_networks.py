@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.network import ToleranceRun
 
 NETWORKS, ROWS, SIDE = 120, 6, 5

@@ -19,18 +19,18 @@ import numpy as np
 import pytest
 
 from netpact.certificates import Certificate
-from netpact.certification import certify
 from netpact.cli.app import run
+from netpact.coding.format import Base, Pact
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data, Split, add_label_noise, key_samples, load_data, sort_samples
-from netpact.errors import PactError
-from netpact.format import Base, Pact
 from netpact.methods import QuantizeDifference, compress
 from netpact.network import trace
-from netpact.originals import certify_box, verify_box
-from netpact.priors import helper_module, train_helper
-from netpact.seed import Seed
+from netpact.pacts.certification import certify
+from netpact.pacts.originals import certify_box, verify_box
+from netpact.pacts.priors import helper_module, train_helper
+from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
-from netpact.verification import verify
 
 SPLIT = Split(percent=50, counter=4)
 RECIPE = Recipe("linear", TrainOptions(epochs=8, learning_rate=0.05), SPLIT)

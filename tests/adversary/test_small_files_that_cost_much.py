@@ -17,10 +17,10 @@ from format.format_examples import LINEAR, MLP, NETWORKS, wrap
 from netpact import Limits
 from netpact.certificates import read_object
 from netpact.coding import HALF, Budget, Decoder, Encoder, ShortFloat, code_uint
-from netpact.errors import PactError
-from netpact.format import Compressed, Pact, decode_message, encode_message
-from netpact.format.message import _code_form, _code_header, _silent
-from netpact.forms import Codebook, CodedTensor, Form, LowRank, Projection, Ternary, Uniform, Zero
+from netpact.coding.format import Compressed, Pact, decode_message, encode_message
+from netpact.coding.format.message import _code_form, _code_header, _silent
+from netpact.coding.forms import Codebook, CodedTensor, Form, LowRank, Projection, Ternary, Uniform, Zero
+from netpact.core.errors import PactError
 from netpact.models import Architecture, parameter_shapes
 
 STEP = ShortFloat(0, 0)
@@ -41,7 +41,7 @@ class Counted(Budget):
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> type[Counted]:
-    monkeypatch.setattr("netpact.format.message.Budget", Counted)
+    monkeypatch.setattr("netpact.coding.format.message.Budget", Counted)
     return Counted
 
 

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Samples, as_samples, find_copies, leave_out, mixed_batches
-from netpact.errors import PactError
 from netpact.network import count_errors
-from netpact.verification.recount import count_anew
+from netpact.pacts.verification.recount import count_anew
 
 COUNT, CLASSES = 1500, 3
 

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 import torch
 
-from netpact.certification import certify
+from netpact.coding.format import seal
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import seal
+from netpact.deviations import promised_error
 from netpact.layers import orient, oriented
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import count_errors, trace
-from netpact.promises import promised_error
-from netpact.verification.recount import count_anew
+from netpact.pacts.certification import certify
+from netpact.pacts.verification.recount import count_anew
 
 MODEL = "oriented:8-4-4-4-1"
 STEM = partial(orient, orientations=32, inhibition=1, cell=12, stride=4, straighten=False, mirror=True)

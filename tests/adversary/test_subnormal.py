@@ -14,10 +14,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
+from netpact.deviations import promised_error
 from netpact.network import ToleranceRun, count_errors
-from netpact.promises import promised_error
 
 LOW, HIGH = 2.0**-130, 2.0**124
 

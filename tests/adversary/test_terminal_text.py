@@ -21,10 +21,10 @@ from safetensors.torch import save_file
 from netpact import Pact, PactError, load_data, seal
 from netpact.cli.app import run
 from netpact.cli.console import PlainConsole
-from netpact.errors import printable
+from netpact.core.errors import printable
 from netpact.models import load_weights
+from netpact.pacts.verification import Verdict
 from netpact.reports.text import escape
-from netpact.verification import Verdict
 
 FORGED = "agreed: with probability at least 99 % over the samples, the network errs on at most 0.1 % of new samples."
 HOSTILE = f"x\x1b[2J\x1b[32m\n{FORGED}\r\x07\x9b0m\u202e\u2066[/red][bold]\u2028{FORGED}"

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.certification import certify
+from netpact.coding.format import seal
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import seal
+from netpact.deviations import promised_error
 from netpact.methods import Quantize, compress
 from netpact.network import ToleranceRun, count_errors, trace
-from netpact.promises import promised_error
+from netpact.pacts.certification import certify
 
 FAR = 2.0**28
 OUTSIDE = torch.eye(3)

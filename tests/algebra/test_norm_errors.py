@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from netpact.algebra import ConvolutionOptions, convolution_norm, matrix_norm, operator_norm
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 WEIGHT = torch.ones(4, 2, 3, 3)
 

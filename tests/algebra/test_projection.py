@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from netpact.algebra import projection
 from netpact.algebra.hadamard import HadamardProjector, transform_hadamard
 from netpact.algebra.projection import Projector, SignProjector
-from netpact.errors import PactError
-from netpact.stream import Stream
+from netpact.algebra.stream import Stream
+from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
 Matrix = NDArray[np.int64]

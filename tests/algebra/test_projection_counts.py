@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from netpact.algebra.projection import SignProjector, printed_count, valid_count
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 TRIALS = 1000
 

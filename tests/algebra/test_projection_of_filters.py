@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from netpact.algebra.conv_projection import LocalFilters, printed_filter_sizes, project_filters
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 def kernel(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from netpact.algebra.singular_values import decompose, theorem22_tolerance
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from netpact.algebra.vectors import (
     valid_project_count,
     valid_project_step,
 )
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
 

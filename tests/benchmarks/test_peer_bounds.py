@@ -15,7 +15,7 @@ import pytest
 from mpmath import mp, mpf
 
 from netpact.certificates import risk_bound
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 ROOT = Path(__file__).parents[2]
 PEERS = ROOT / "benchmarks" / "peers"

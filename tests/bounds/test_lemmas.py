@@ -29,9 +29,9 @@ from netpact.bounds.lemma_accuracy import (
 )
 from netpact.bounds.projecting import failure_shares, log_printed_parameters
 from netpact.bounds.stability import read_stability
+from netpact.coding.format import seal
+from netpact.core.errors import PactError
 from netpact.datasets import Data, as_data
-from netpact.errors import PactError
-from netpact.format import seal
 from netpact.layers import Residual
 from netpact.measurements import MeasureOptions, find_structure, measure
 from netpact.methods import Quantize, RandomProjection, compress

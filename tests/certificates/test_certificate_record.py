@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from netpact.certificates import Certificate, Helper, code_bits, risk_bound
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.network import pointwise
 
 

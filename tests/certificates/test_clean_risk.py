@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from netpact.certificates import clean_risk_bound
 from netpact.certificates.noise import _KEPT
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data, add_label_noise
 from netpact.datasets.noise import KINDS
-from netpact.errors import PactError
-from netpact.seed import Seed
 
 COUNT = 200_000
 

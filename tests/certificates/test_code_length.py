@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from netpact.certificates import code_bits, elias_delta_bits
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 def elias_delta(n: int) -> str:

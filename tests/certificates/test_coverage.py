@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from netpact.certificates import FORMS, risk_bound
-from netpact.seed import Seed
+from netpact.core.seed import Seed
 
 DELTA = 0.05
 REPEATS = 10_000

@@ -11,13 +11,13 @@ import torch
 from scipy.stats import binomtest
 
 from netpact.certificates import Certificate, risk_bound
-from netpact.certification import certify
+from netpact.coding.format import seal
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data
-from netpact.format import seal
 from netpact.methods import Quantize, RateAware, TernarySearch, compress
 from netpact.models import build, parse_model
 from netpact.network import Network, trace
-from netpact.seed import Seed
+from netpact.pacts.certification import certify
 
 DELTA, SEARCHES, SAMPLES, FEATURES = 0.05, 200, 60, 24
 TRUE_RISK = 0.5

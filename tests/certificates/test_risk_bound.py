@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from netpact.certificates import FORMS, check_bound, risk_bound
 from netpact.certificates.bound import _hoeffding, _log_inv
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 # The accuracy that is promised: what rounding may add when two bounds are compared.
 ROUNDING = 1e-9

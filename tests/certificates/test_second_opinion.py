@@ -11,7 +11,7 @@ import pytest
 
 import netpact.certificates.second_opinion as second_opinion
 from netpact.certificates import FORMS, check_bound, risk_bound
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 9])
@@ -93,7 +93,7 @@ def test_it_shares_no_code_with_the_first_implementation() -> None:
     tree = ast.parse(Path(second_opinion.__file__).read_text())
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     imported |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-    assert {name for name in imported if name and name.startswith("netpact")} == {"netpact.errors"}
+    assert {name for name in imported if name and name.startswith("netpact")} == {"netpact.core.errors"}
     assert not imported & {"numpy", "scipy"}
     assert "lgamma(" not in Path(second_opinion.__file__).read_text()
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 from netpact.certificates import invert_tail, log_tail
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 PRECISION = 1e-9
 SAMPLES = (2, 10, 1437, 60_000, 1_000_000)

@@ -12,7 +12,7 @@ from cli.fresh_process import NETPACT
 
 from netpact.cli.app import run
 from netpact.cli.dispatch import app
-from netpact.version import __version__
+from netpact.core.version import __version__
 
 
 def complete(words: str, command: tuple[str, ...] = NETPACT) -> list[str]:

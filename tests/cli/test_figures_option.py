@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netpact.cli.figures import figures_place, write_figures
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports import Row, draw_scatter
 
 ROW = Row(name="x", method="m", classes=10, parameters=5, message_bytes=7, train_error=0.1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from netpact.coding import Bits
 from netpact.coding.coder import Model
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _STATE = (1 << 64) - 1
 _WORD = (1 << 32) - 1

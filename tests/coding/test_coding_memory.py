@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netpact.coding import Contexts, Decoder, Encoder, ShortFloat
-from netpact.forms import Codebook, Form, Symbols, Ternary, Uniform
+from netpact.coding.forms import Codebook, Form, Symbols, Ternary, Uniform
 
 COUNT = 1 << 20
 STEP = ShortFloat(exponent=-5, mantissa=0)

@@ -29,7 +29,7 @@ from netpact.coding import (
     code_uint,
 )
 from netpact.coding.integers import _code_magnitudes
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 Ints = NDArray[np.int64]
 Describe = Callable[[Any, Any], Any]  # (coder, value or None) -> value

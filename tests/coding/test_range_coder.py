@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from netpact.coding import HALF, Bits, Coder, Context, Decoder, Encoder, Meter
 from netpact.coding.coder import Model
 from netpact.coding.encoder import bernoulli
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 TOTAL = 1 << 24
 Plane = tuple[Bits, Callable[[], Model]]

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples, as_samples
-from netpact.errors import PactError
 
 
 def vectors(count: int = 6, features: int = 3) -> np.ndarray:

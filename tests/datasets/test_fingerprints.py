@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Fingerprinter, load_data
-from netpact.errors import PactError
 
 
 def images(count: int = 37) -> tuple[np.ndarray, np.ndarray]:

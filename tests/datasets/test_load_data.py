@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netpact.core.errors import PactError
 from netpact.datasets import NAMES, as_data, describe, load_data, npz, openml
 from netpact.datasets.catalogue import KNOWN
-from netpact.errors import PactError
 
 X = np.random.default_rng(2).integers(0, 256, (20, 28, 28), dtype=np.uint8)
 Y = (np.arange(20) % 10).astype(np.uint8)

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chisquare
 
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Batch, Data, add_label_noise, load_data, open_stream
-from netpact.errors import PactError
-from netpact.seed import Seed
 
 COUNT, CLASSES = 20_000, 5
 

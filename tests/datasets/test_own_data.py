@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader, Dataset, IterableDataset, SubsetRandomSampler, TensorDataset
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, StreamSamples, as_data, as_samples, load_data, open_stream
-from netpact.errors import PactError
 
 X = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
 Y = np.arange(50) % 3

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Split, open_stream, set_aside, split_indices
-from netpact.errors import PactError
 
 
 def test_golden_values() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples, load_data
 from netpact.datasets.variants import vary
-from netpact.errors import PactError
 
 
 def arrays(samples: Samples | None) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
 from netpact.experiments import EXPERIMENTS, PRESETS, Experiment, Forecast, run_experiment
 from netpact.experiments import running as running_module
 from netpact.experiments.forecasting import forecast_training
@@ -29,7 +30,6 @@ from netpact.experiments.studying import (
 )
 from netpact.monitoring import Monitor
 from netpact.runs import TaskDone
-from netpact.seed import Seed
 from netpact.training import PAPER_RECIPES
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from experiments.study_examples import NORMS, layers, observed, seeds, study
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.experiments.findings import MIXED, NOT_JUDGED, NOT_REPRODUCED, REPRODUCED, Finding, earlier, later, ratio
 from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG
 from netpact.experiments.questions import EXPERIMENTS, find_experiment

@@ -16,7 +16,7 @@ import netpact.exploration.heads
 import netpact.network
 from netpact.cli.app import run
 from netpact.cli.commands.search import parse_budget
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.exploration import PRESETS, SearchResult, Trial, candidate_names, find_preset, search
 
 

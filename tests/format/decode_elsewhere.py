@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from format.format_examples import formula_input, module_for, weights_sha256
 
+from netpact.coding.format import Pact
 from netpact.datasets.catalogue import data_folders
-from netpact.format import Pact
 
 
 def change_all_defaults() -> None:

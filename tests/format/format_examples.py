@@ -12,8 +12,8 @@ from torch import nn
 
 from netpact.certificates import Certificate, code_bits, risk_bound
 from netpact.coding import ShortFloat
-from netpact.format import Compressed, Pact, module_slots
-from netpact.forms import (
+from netpact.coding.format import Compressed, Pact, module_slots
+from netpact.coding.forms import (
     Codebook,
     CodedTensor,
     Exact,

@@ -24,8 +24,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpact.certificates import code_bits
-from netpact.errors import PactError
-from netpact.format import Pact, seal
+from netpact.coding.format import Pact, seal
+from netpact.core.errors import PactError
 from netpact.models import Architecture
 
 SMALL = seal(compress(Architecture(LINEAR, (), (4,), 3), ternary))

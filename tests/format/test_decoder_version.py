@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from format.format_examples import NETWORKS
 
-from netpact.certification import certify
 from netpact.coding import Decoder, code_uint
+from netpact.coding.format import DECODER_VERSION, message, seal, versions
+from netpact.coding.forms import FORMS, VARIANTS
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
-from netpact.format import DECODER_VERSION, message, seal, versions
-from netpact.forms import FORMS, VARIANTS
 from netpact.models import Architecture
 from netpact.models.families import FAMILIES
 from netpact.models.norms import AS_TRAINED, FOLDED
+from netpact.pacts.certification import certify
 
 VERSION_1: dict[str, Any] = {
     "forms": {

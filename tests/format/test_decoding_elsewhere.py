@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from format.format_examples import GOLDEN, NETWORKS, module_for
 
-import netpact.format
-from netpact.format import Compressed, Pact, seal
-from netpact.format.base import is_relative
-from netpact.forms import FORMS, Relative
+import netpact.coding.format
+from netpact.coding.format import Compressed, Pact, seal
+from netpact.coding.format.base import is_relative
+from netpact.coding.forms import FORMS, Relative
 from netpact.models import FAMILIES
 
 SCRIPT = Path(__file__).with_name("decode_elsewhere.py")
@@ -48,7 +48,7 @@ def files_to_decode(folder: Path) -> tuple[str, ...]:
 
 
 def start(setting: str, files: tuple[str, ...], **environment: str) -> subprocess.Popen[str]:
-    source = str(Path(netpact.format.__file__).parents[2])
+    source = str(Path(netpact.coding.format.__file__).parents[2])
     return subprocess.Popen(
         [sys.executable, "-W", "error", str(SCRIPT), setting, *files],
         env={**os.environ, "PYTHONPATH": source, **environment},

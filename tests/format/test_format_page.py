@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpact.format.versions import COMMON_PROBLEMS
-from netpact.forms import FORMS
+from netpact.coding.format.versions import COMMON_PROBLEMS
+from netpact.coding.forms import FORMS
 from netpact.models import FAMILIES
 
 PAGE = Path(__file__).parents[2] / "docs" / "format.md"

@@ -10,9 +10,9 @@ import torch
 from coding.reference_range_decoder import ReferenceDecoder
 from format.format_examples import GOLDEN, NETWORKS, formula_input, module_for, weights_sha256
 
-from netpact.format import DECODER_VERSION, Pact, seal
-from netpact.format.layout import Slot
-from netpact.format.message import _code, _silent
+from netpact.coding.format import DECODER_VERSION, Pact, seal
+from netpact.coding.format.layout import Slot
+from netpact.coding.format.message import _code, _silent
 from netpact.models import OwnModule, parameter_grids
 
 FOLDER = Path(__file__).with_name("golden")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from netpact.errors import PactError
-from netpact.format import Pact
+from netpact.coding.format import Pact
+from netpact.core.errors import PactError
 
 FOLDER = Path(__file__).with_name("hostile")
 

@@ -32,9 +32,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from netpact.errors import PactError
-from netpact.format import Pact, encode_message
-from netpact.format.message import _FormBook
+from netpact.coding.format import Pact, encode_message
+from netpact.coding.format.message import _FormBook
+from netpact.core.errors import PactError
 from netpact.models import Architecture
 
 MAX_PARAMETERS = 20_000

@@ -28,9 +28,9 @@ from format.format_examples import (
 from torch import nn
 
 from netpact.coding import ShortFloat
-from netpact.errors import PactError
-from netpact.format import Compressed, Pact, decode_message, encode_message, measure_message, module_slots, seal
-from netpact.forms import CodedTensor, Exact, Uniform
+from netpact.coding.format import Compressed, Pact, decode_message, encode_message, measure_message, module_slots, seal
+from netpact.coding.forms import CodedTensor, Exact, Uniform
+from netpact.core.errors import PactError
 from netpact.models import Architecture, OwnModule, build
 
 HEADER = ("decoder version", "arithmetic", "input shape and classes", "architecture")

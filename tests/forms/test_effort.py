@@ -10,7 +10,7 @@ import pytest
 
 from netpact.coding import Bits, Contexts, Decoder, Encoder, ShortFloat
 from netpact.coding.coder import Model
-from netpact.forms import (
+from netpact.coding.forms import (
     FORMS,
     Codebook,
     Exact,

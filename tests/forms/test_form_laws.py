@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from coding.reference_range_decoder import ReferenceDecoder
 
+from netpact.algebra.stream import Stream
 from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, ShortFloat
-from netpact.errors import PactError
-from netpact.forms import (
+from netpact.coding.forms import (
     FORMS,
     MAX_CODEBOOK_BITS,
     Codebook,
@@ -31,7 +31,7 @@ from netpact.forms import (
     Weights,
     Zero,
 )
-from netpact.stream import Stream
+from netpact.core.errors import PactError
 
 # Append-only: a tag that has been written into a file keeps its meaning for ever.
 TAGS = {

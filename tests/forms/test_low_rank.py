@@ -23,8 +23,8 @@ from netpact.coding import (
     code_short_float,
     code_uint,
 )
-from netpact.errors import PactError
-from netpact.forms import CodedTensor, LowRank, Symbols
+from netpact.coding.forms import CodedTensor, LowRank, Symbols
+from netpact.core.errors import PactError
 
 STEP = ShortFloat(-7, 3)
 

@@ -22,9 +22,9 @@ from netpact.coding import (
     code_short_float,
     code_uint,
 )
-from netpact.errors import PactError
-from netpact.format import Compressed, Pact, seal
-from netpact.forms import VARIANTS, CodedTensor, Projection, Uniform
+from netpact.coding.format import Compressed, Pact, seal
+from netpact.coding.forms import VARIANTS, CodedTensor, Projection, Uniform
+from netpact.core.errors import PactError
 from netpact.models import Architecture
 
 STEP = ShortFloat(-7, 3)

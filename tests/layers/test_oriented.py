@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.layers import OrientedEdges, count_features, orient
 from netpact.models import Architecture, build, parse_model
 from netpact.network import ToleranceRun

@@ -10,11 +10,11 @@ import torch
 from measurements.measured_nets import KINDS, image_samples, make
 from torch import nn
 
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, as_data
 from netpact.measurements import Structure, find_structure, measure_jacobians
 from netpact.measurements.folded import fold_for_measuring
 from netpact.network import Network, PartialMap
-from netpact.seed import Seed
 
 ROWS = "netpact.measurements.jacobians.EXACT_ROWS"
 

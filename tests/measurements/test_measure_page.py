@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from measurements.measured_nets import image_samples, make
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.measurements import MeasureOptions, Measures, measure
 from netpact.reports.distributions import Spread, choose_ticks, draw_distributions
 from netpact.reports.layout import LogAxis

@@ -12,8 +12,8 @@ from measurements.measured_nets import KINDS, image_samples, make
 from torch import Tensor, nn
 
 from netpact import MeasureOptions, Measures, Seed, measure
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
 from netpact.measurements import FROM_INITIAL, QUANTITIES, Cost, Quantity
 from netpact.measurements.measuring import choose_inputs
 from netpact.models import build, initialise, parse_model

@@ -11,8 +11,9 @@ import torch
 from measurements.measured_nets import image_samples, make, vector_samples
 from torch import Tensor, nn
 
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import as_data
-from netpact.errors import PactError
 from netpact.measurements import (
     GaussianProjection,
     MeasureOptions,
@@ -26,7 +27,6 @@ from netpact.measurements.folded import fold_for_measuring
 from netpact.measurements.smoothness import draw_weights, measure_smoothness
 from netpact.measurements.weights import matrix_frobenius
 from netpact.network import PartialMap
-from netpact.seed import Seed
 
 
 def test_proposition_3_1() -> None:

@@ -7,7 +7,7 @@ import pytest
 from measurements.measured_nets import image_samples, make
 
 from netpact import MeasureOptions, Measures, measure
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.measurements import leave_out_outliers
 
 

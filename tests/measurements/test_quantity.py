@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.measurements import Quantity
 from netpact.measurements.quantity import divide, of_weights, over_samples
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from netpact.coding.format import Compressed, Pact, module_slots, seal
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
-from netpact.format import Compressed, Pact, module_slots, seal
 from netpact.methods import METHODS, Method, compress
 from netpact.network import Network
 

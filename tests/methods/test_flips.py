@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from netpact.certificates import risk_bound
-from netpact.certification import certify
+from netpact.coding.format import Pact, seal
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Pact, seal
 from netpact.methods import TernarySearch, compress, flips
 from netpact.methods.flips import Flips, anneal
 from netpact.network import Network, count_errors, trace
+from netpact.pacts.certification import certify
 
 
 def slow_errors(features: NDArray[np.int64], labels: NDArray[np.int64], signs: NDArray[np.int8]) -> int:

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from torch import nn
 
-from netpact.certification import certify
 from netpact.cli.app import run
+from netpact.coding.format import Base, Compressed, base_of, seal
+from netpact.coding.format.message import measure_message
+from netpact.coding.forms import Relative, Ternary, TernaryMap, Zero
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data, Split, set_aside
-from netpact.errors import PactError
-from netpact.format import Base, Compressed, base_of, seal
-from netpact.format.message import measure_message
-from netpact.forms import Relative, Ternary, TernaryMap, Zero
 from netpact.methods import compress, make_method
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.models import build, parse_model, save_weights
 from netpact.network import Network, trace
-from netpact.priors import train_helper
-from netpact.seed import Seed
+from netpact.pacts.certification import certify
+from netpact.pacts.priors import train_helper
+from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions, train
-from netpact.verification import verify
 
 MODEL = "convnet:1-3-8-12"
 HEAD = "fc1"

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from methods.conformance import MethodConformance
 
 import netpact
+from netpact.coding.format import seal
 from netpact.datasets import Data
-from netpact.format import seal
 from netpact.methods import Method, Quantize, TernarySearch, compress
 from netpact.network import Network
 
@@ -20,7 +20,7 @@ _FRESH = """
 import hashlib, sys, torch
 from methods.digit_networks import train_linear
 from netpact.datasets import load_data
-from netpact.format import seal
+from netpact.coding.format import seal
 from netpact.methods import *
 torch.set_num_threads(1)
 data = load_data("digits")

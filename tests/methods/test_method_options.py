@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from netpact.coding.format import Compressed
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
-from netpact.format import Compressed
 from netpact.methods import Method, Quantize, TernarySearch, compress, make_method, parse_settings
 from netpact.network import Network
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.coding import ShortFloat
+from netpact.coding.forms import Codebook, Exact, Ternary, Uniform, Zero
 from netpact.datasets import ArraySamples, Data
-from netpact.forms import Codebook, Exact, Ternary, Uniform, Zero
 from netpact.methods import Quantize, compress, fitting
 from netpact.network import Network, trace
 

@@ -14,14 +14,14 @@ from methods.conformance import MethodConformance
 from torch import nn
 
 from netpact.algebra.projection import valid_count
+from netpact.coding.format import Pact, seal
+from netpact.coding.forms import VARIANTS, Projection, Uniform, Zero
+from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import PactError
-from netpact.format import Pact, seal
-from netpact.forms import VARIANTS, Projection, Uniform, Zero
+from netpact.deviations import promised_error
 from netpact.measurements import MeasureOptions, measure
 from netpact.methods import Method, Quantize, RandomProjection, compress, make_method, split_budget
 from netpact.network import Network, trace
-from netpact.promises import promised_error
 
 _KINDS = ("weight", "bias")
 _BAD: list[dict[str, Any]] = [

@@ -11,11 +11,11 @@ from methods.conformance import MethodConformance
 from torch import nn
 
 from netpact.coding import Contexts, Meter, ShortFloat
+from netpact.coding.format import Compressed, seal
+from netpact.coding.format.loading import load_module
+from netpact.coding.forms import Form, Ternary, Uniform, Zero
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Compressed, seal
-from netpact.format.loading import load_module
-from netpact.forms import Form, Ternary, Uniform, Zero
 from netpact.methods import Method, Quantize, RateAware, compress, make_method
 from netpact.methods.rate_aware import train_symbols
 from netpact.methods.rate_costs import decision_costs

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from netpact.coding import Contexts, Meter, ShortFloat
-from netpact.forms import Ternary, TernaryMap
+from netpact.coding.forms import Ternary, TernaryMap
 from netpact.methods.sign_code import SignCode
 
 UNIT = ShortFloat(exponent=0, mantissa=0)

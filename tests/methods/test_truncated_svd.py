@@ -14,15 +14,15 @@ from torch import nn
 
 from netpact.algebra.singular_values import SingularValues, decompose
 from netpact.coding import ShortFloat
+from netpact.coding.format import seal
+from netpact.coding.forms import CodedTensor, LowRank, Uniform, Zero
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import seal
-from netpact.forms import CodedTensor, LowRank, Uniform, Zero
+from netpact.deviations import promised_error
 from netpact.methods import Method, Quantize, TruncatedSVD, compress, make_method
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.truncated_svd import margin_tolerance
 from netpact.network import Network, trace
-from netpact.promises import promised_error
 
 Array = NDArray[np.float64]
 

@@ -13,14 +13,14 @@ from scipy.stats import binom
 from torch import nn
 
 from netpact.coding import ShortFloat
+from netpact.coding.format import Pact, seal
+from netpact.coding.forms import Projection, Uniform
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Pact, seal
-from netpact.forms import Projection, Uniform
+from netpact.deviations import promised_error
 from netpact.methods import Method, VectorCompress, VectorProject, compress, make_method
 from netpact.methods.linear_classifier import largest_row, scale_below
 from netpact.network import Network, trace
-from netpact.promises import promised_error
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models import names, parameter_count, parse_model
 from netpact.models.aliases import ALIAS_HINT, expand_alias
 

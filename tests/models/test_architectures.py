@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models import FAMILIES, Architecture, build, names, parameter_count, parameter_shapes, parse_model
 from netpact.models.architecture import parse_architecture
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.models import Architecture, build, initialise
-from netpact.seed import Seed
 
 ARCHITECTURES = [
     Architecture(1, (), (4,), 3),

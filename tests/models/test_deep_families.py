@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.layers import ChannelAffine
 from netpact.models import Architecture, build, parameter_count, parse_model
 from netpact.network import fold_batch_norm
-from netpact.seed import Seed
 
 # For 3 x 32 x 32 and 10 classes. Rounded as in the papers: 0.27, 0.46, 0.66, 0.85, 1.7 M (He et al. 2016, table 6);
 # 36.5, 8.9, 11.0, 17.2 M (Zagoruyko and Komodakis 2016, tables 4 and 5); 1.0, 7.0, 27.2 M (Huang et al. 2017, table 2).

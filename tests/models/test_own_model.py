@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models import import_model
 
 SOURCE = """

@@ -10,10 +10,10 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.models import Architecture, build, load_model, load_weights, save_weights
 from netpact.models.tensors import pack_tensors, read_tensors, state_of
-from netpact.seed import Seed
 
 ARCHITECTURES = [
     Architecture(1, (), (4,), 3),

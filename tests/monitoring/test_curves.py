@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports.curves import Curve, draw_curves
 
 

@@ -13,11 +13,11 @@ from torch import nn
 
 import netpact
 from netpact.bounds import EstimateOptions
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
 from netpact.monitoring import Monitor
 from netpact.monitoring.drawing import rescale
-from netpact.seed import Seed
 from netpact.training import TrainOptions, train
 
 OPTIONS = TrainOptions(epochs=4, learning_rate=0.01, batch_size=50)

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from netpact.layers import ChannelAffine
 from netpact.network import ToleranceRun
-from netpact.network.counting import Logits
+from netpact.network.rounding.counting import Logits
 
 
 class Residual(nn.Module):

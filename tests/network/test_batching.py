@@ -9,13 +9,13 @@ from network.rounding_nets import make_inputs, make_net
 from torch import Tensor, nn
 
 from netpact.datasets import ArraySamples
+from netpact.deviations import promised_error
 from netpact.models import build, parse_model
 from netpact.network import ToleranceRun, batching, count_errors, trace
-from netpact.network.batching import samples_at_once
-from netpact.originals.box import make_box
-from netpact.originals.box_counting import walk_box
-from netpact.promises import promised_error
-from netpact.verification.recount import count_anew
+from netpact.network.rounding.batching import samples_at_once
+from netpact.pacts.originals.box import make_box
+from netpact.pacts.originals.box_counting import walk_box
+from netpact.pacts.verification.recount import count_anew
 
 
 class Sizes(nn.Module):

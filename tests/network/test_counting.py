@@ -10,8 +10,8 @@ import torch
 from network.rounding_nets import NETS, make_inputs, make_net, run_with_spread
 from torch import Tensor, nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.errors import PactError
 from netpact.network import ErrorCount, ToleranceRun, count_errors, counting
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from netpact.certification import certify
+from netpact.coding.format import Pact, seal
 from netpact.datasets import ArraySamples, Data
-from netpact.format import Pact, seal
 from netpact.layers import ChannelAffine
 from netpact.methods import Quantize, compress
 from netpact.models import Architecture, build
 from netpact.network import ToleranceRun, trace
-from netpact.verification import verify
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import verify
 
 SHAPE = (1, 8, 8)
 SMALL = [

@@ -14,15 +14,15 @@ from network.awkward_modules import Straying, drawn, spread_norm
 from torch import Tensor, nn
 
 import netpact
-from netpact.certification import certify
+from netpact.coding.format import Pact, seal
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
-from netpact.format import Pact, seal
 from netpact.layers import ChannelAffine
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import count_errors, fold_batch_norm, trace
-from netpact.verification import verify
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import verify
 
 
 def trained(module: nn.Module) -> nn.Module:

@@ -13,7 +13,7 @@ from network.awkward_modules import Shared, With, drawn
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models import build, parse_model
 from netpact.network import Graph, Network, Node, trace
 from netpact.network.recording import record

@@ -8,8 +8,8 @@ import torch
 from network.awkward_modules import With, drawn
 from torch import nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.errors import PactError
 from netpact.network import Margins, Network, margins, measure_margins, trace
 
 

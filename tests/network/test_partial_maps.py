@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from network.awkward_modules import Shared, drawn, spread_norm
 from torch import Tensor, nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.errors import PactError
 from netpact.layers import ChannelAffine, DenseStep, Residual
 from netpact.network import Network, PartialMap, stream_activations, trace
 from netpact.network.watching import watching

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from network.rounding_nets import NETS, excess, make_inputs, make_net, run_with_spread
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.network import ToleranceRun, rounding
-from netpact.network.rounding import Rounding
+from netpact.network.rounding.tolerance import Rounding
 
 SCALES = [1e-30, 1e-3, 1.0, 1e6]
 

@@ -12,9 +12,9 @@ from network.rounding_nets import run_with_spread
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.network import rounding_rules
-from netpact.network.rounding import make_spread, rounding, spread_of, value_of
+from netpact.network.rounding.tolerance import make_spread, rounding, spread_of, value_of
 
 WEIGHT, BIAS = torch.randn(3, 6, generator=torch.Generator().manual_seed(0)), torch.tensor([0.5, -2, 1])
 KERNEL = torch.randn(3, 2, 2, 2, generator=torch.Generator().manual_seed(1))

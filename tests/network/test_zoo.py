@@ -12,9 +12,9 @@ import torch
 from network.awkward_modules import HANDLED, REFUSED, VECTOR, Buffered, Shared, Tied, TwoNames, With, drawn
 from torch import Tensor, nn
 
-from netpact.certification import certify
-from netpact.errors import PactError
-from netpact.format import Pact, seal
+from netpact.coding.format import Pact, seal
+from netpact.core.errors import PactError
+from netpact.deviations import promised_error
 from netpact.methods import Quantize, compress
 from netpact.network import (
     Network,
@@ -24,8 +24,8 @@ from netpact.network import (
     stream_activations,
     trace,
 )
-from netpact.promises import promised_error
-from netpact.verification import verify
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import verify
 
 
 @pytest.fixture(params=HANDLED)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.certificates import BoxCertificate
-from netpact.certification import certify
+from netpact.coding.format import Pact, seal
 from netpact.datasets import ArraySamples, Data
-from netpact.format import Pact, seal
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
-from netpact.originals import certify_box, certify_original
+from netpact.pacts.certification import certify
+from netpact.pacts.originals import certify_box, certify_original
 from netpact.training import TrainOptions, train
 
 

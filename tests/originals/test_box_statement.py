@@ -20,12 +20,12 @@ import netpact
 from netpact.certificates import BoxCertificate, check_bound, code_bits, risk_bound
 from netpact.cli.app import run
 from netpact.coding import ShortFloat
+from netpact.coding.format import Pact
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Pact
 from netpact.models import save_weights
-from netpact.originals import certify_box, hash_network, verify_box
-from netpact.originals.box import Side, decode_box, encode_box
+from netpact.pacts.originals import certify_box, hash_network, verify_box
+from netpact.pacts.originals.box import Side, decode_box, encode_box
 
 
 def test_a_true_statement_is_agreed_and_pays_for_both_messages(boxed: Case) -> None:

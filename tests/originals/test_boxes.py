@@ -15,19 +15,19 @@ from originals.conftest import stated_box as stated
 from torch import nn
 
 from netpact.certificates import BoxCertificate, code_bits
-from netpact.certification import certify
 from netpact.coding import ShortFloat
+from netpact.coding.format import seal
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import seal
+from netpact.deviations import margin_needed
 from netpact.layers import ChannelAffine
 from netpact.methods import Quantize, compress
 from netpact.network import trace
-from netpact.originals import box as boxes
-from netpact.originals import box_checking, box_stating, certify_box, verify_box
-from netpact.originals.box import Side, decode_box, encode_box, escapes, make_box
-from netpact.originals.box_counting import count_reachable_errors, walk_box
-from netpact.promises import margin_needed
+from netpact.pacts.certification import certify
+from netpact.pacts.originals import box as boxes
+from netpact.pacts.originals import box_checking, box_stating, certify_box, verify_box
+from netpact.pacts.originals.box import Side, decode_box, encode_box, escapes, make_box
+from netpact.pacts.originals.box_counting import count_reachable_errors, walk_box
 from netpact.training import TrainOptions, train
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from netpact.certificates import add_bounds, risk_bound
-from netpact.seed import Seed
+from netpact.core.seed import Seed
 
 DELTA, REPEATS, LABELLED, FRESH = 0.05, 10_000, 60, 80
 # (codeword length, how many messages): the Kraft sum is 8/16 + 128/256 = 1.

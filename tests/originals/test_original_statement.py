@@ -17,12 +17,13 @@ from torch import nn
 
 from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
 from netpact.cli.app import run
+from netpact.coding.format import Pact
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Pact
+from netpact.datasets.overlap import summarise_inputs
 from netpact.models import save_weights
 from netpact.network import ToleranceRun
-from netpact.originals import (
+from netpact.pacts.originals import (
     certify_original,
     checking,
     count_disagreements,
@@ -31,7 +32,6 @@ from netpact.originals import (
     stating,
     verify_original,
 )
-from netpact.overlap import summarise_inputs
 
 
 def stated(case: Case) -> OriginalCertificate:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import pytest
 from torch import nn
 
-from netpact.certification import certify
+from netpact.coding.format import Base, Pact, seal
 from netpact.datasets import Data, Split
-from netpact.format import Base, Pact, seal
 from netpact.methods import QuantizeDifference, compress
 from netpact.network import trace
-from netpact.priors import helper_module, train_helper
+from netpact.pacts.certification import certify
+from netpact.pacts.priors import helper_module, train_helper
 from netpact.training import Recipe, TrainOptions, train
 
 

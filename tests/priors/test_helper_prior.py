@@ -15,17 +15,17 @@ from cli.fresh_process import run_fresh
 from priors.conftest import Case
 
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
-from netpact.certification import certify
+from netpact.coding.format import Base, Pact, base_of, measure_message, open_base, seal
+from netpact.coding.format.message import decode_message, encode_message
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import Data, Split, set_aside
-from netpact.errors import PactError
-from netpact.format import Base, Pact, base_of, measure_message, open_base, seal
-from netpact.format.message import decode_message, encode_message
 from netpact.methods import Quantize, QuantizeDifference, compress
 from netpact.network import count_errors, trace
-from netpact.priors import helper_module, retrain_helper, save_helper, train_helper
-from netpact.seed import Seed
+from netpact.pacts.certification import certify
+from netpact.pacts.priors import helper_module, retrain_helper, save_helper, train_helper
+from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
-from netpact.verification import verify
 
 
 def stated(pact: Pact) -> tuple[Certificate, Helper]:
@@ -247,7 +247,7 @@ def _with_note(case: Case, told: object) -> bytes:
 
 
 def test_the_original_network_beside_a_data_dependent_certificate(case: Case) -> None:
-    from netpact.originals import certify_original, verify_original
+    from netpact.pacts.originals import certify_original, verify_original
 
     x, _ = next(iter(case.data.test.batches(360))) if case.data.test else (None, None)
     bare = Data("digits", 10, case.data.train)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from reports.report_examples import HOSTILE, ORIGINAL, ROWS, compressed
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports import Figure, draw_scatter, save_figures
 from netpact.reports.bound_page import draw_bars
 from netpact.reports.bound_rows import BoundRow

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from reports.report_examples import HOSTILE, ORIGINAL, ROWS, compressed
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports import Row, draw_scatter
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from reports.report_examples import HOSTILE, ORIGINAL, PROVENANCE, ROWS, compressed
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports import Row, render_page
 
 SENTENCE = "With probability at least 95 % the network errs on at most 41.0 % of new samples."

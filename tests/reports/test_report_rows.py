@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from reports.report_examples import ORIGINAL, PROVENANCE, ROWS, compressed
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports import Row, find_best
 from netpact.reports.rows import check_rows
 

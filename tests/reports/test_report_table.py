@@ -6,7 +6,7 @@ import pytest
 from reports.report_examples import HOSTILE, ORIGINAL, ROWS, compressed
 from rich.console import Console
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports import Row, table
 from netpact.reports.text import percent_up
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs import JsonValue
 
 

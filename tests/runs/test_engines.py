@@ -10,7 +10,7 @@ import pytest
 from runs import run_tasks
 from runs.run_tasks import calls
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs import Engine, Inline, JsonValue, Processes, ResultStore, Task, TaskDone, engine_for
 
 ENGINES = [Inline(), Processes(2)]

@@ -17,7 +17,7 @@ from runs.run_driver import gated_tasks
 from runs.run_tasks import callers, calls, wait_until
 
 import netpact.runs
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs import Processes, ResultStore, Task, TaskDone
 from netpact.runs.attempt import Attempt
 from netpact.runs.worker import Worker

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from runs import run_tasks
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs import MISSING, Inline, JsonValue, ResultStore, Task
 
 

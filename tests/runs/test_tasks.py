@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from runs import run_tasks
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs import Task
 
 

@@ -15,10 +15,10 @@ import torch
 from torch import nn
 
 import netpact.training
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples
-from netpact.errors import PactError
 from netpact.models.tensors import pack_tensors, read_tensors, state_of
-from netpact.seed import Seed
 from netpact.training import Epoch, TrainOptions, train
 
 OPTIONS = TrainOptions(epochs=6, batch_size=16, learning_rate=0.02, weight_decay=1e-4)

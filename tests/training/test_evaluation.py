@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.errors import PactError
 from netpact.training import error_rate
 
 

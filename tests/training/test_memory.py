@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Batch
-from netpact.errors import PactError
 from netpact.training.memory import checked_batches, gather
 
 

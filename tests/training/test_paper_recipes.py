@@ -14,8 +14,8 @@ from torch import nn
 
 from netpact.cli.app import run
 from netpact.cli.commands.train import _PAPERS
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.errors import PactError
 from netpact.models.tensors import state_of
 from netpact.training import (
     PAPER_RECIPES,

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
 from netpact.models import build, parse_model
 from netpact.models.tensors import state_of
-from netpact.seed import Seed
 from netpact.training import Epoch, TrainOptions, error_rate, train
 from netpact.training.plain import _bounds
 

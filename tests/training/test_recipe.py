@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
+from netpact.core.version import __version__
 from netpact.datasets import Split
-from netpact.errors import PactError
-from netpact.seed import Seed
 from netpact.training import Recipe, TrainOptions
-from netpact.version import __version__
 
 RECIPE = Recipe("mlp:8", TrainOptions(epochs=3, seed=Seed(4).child("a", "b")), Split(30, 9))
 

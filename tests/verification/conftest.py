@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from netpact.certification import certify
+from netpact.coding.format import Pact, seal
 from netpact.datasets import Data
-from netpact.format import Pact, seal
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
+from netpact.pacts.certification import certify
 from netpact.training import TrainOptions, train
 
 

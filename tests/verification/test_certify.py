@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from netpact.certificates import risk_bound
-from netpact.certification import certify
+from netpact.coding.format import Pact
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples
-from netpact.errors import PactError
-from netpact.format import Pact
 from netpact.network import counting
+from netpact.pacts.certification import certify
 
 
 def slow_errors(pact: Pact, samples: Samples) -> int:

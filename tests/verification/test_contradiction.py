@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netpact.certification import certify
 from netpact.cli.app import CONTRADICTED, FINE, REFUSED, run
+from netpact.coding.format import Pact
 from netpact.datasets import ArraySamples, Data
-from netpact.format import Pact
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import verify
 from netpact.reports.rows import Row
 from netpact.reports.table import error_words
-from netpact.verification import verify
 
 FILE = Path(__file__).parents[2] / "records" / "digits.pact"
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from netpact.certification import certify
+from netpact.coding.format import Pact, base_of, open_base
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
-from netpact.format import Pact, base_of, open_base
 from netpact.models import build, parse_model, save_weights
-from netpact.verification import verify
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import verify
 
 
 def test_a_refused_verdict_is_false(certified: Pact, pact: Pact, digits: Data) -> None:

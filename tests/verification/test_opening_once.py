@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from torch import nn
 
-from netpact.certification import certify
+from netpact.coding.format import Base, Pact, base_of, loading, message, pact, seal
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Split
-from netpact.errors import PactError
-from netpact.format import Base, Pact, base_of, loading, message, pact, seal
 from netpact.methods import Quantize, QuantizeDifference, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
-from netpact.originals import certify_box, certify_original, verify_box, verify_original
-from netpact.priors import ground, helper_module, train_helper
+from netpact.pacts.certification import certify
+from netpact.pacts.originals import certify_box, certify_original, verify_box, verify_original
+from netpact.pacts.priors import ground, helper_module, train_helper
+from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
-from netpact.verification import verify
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from netpact.certification import certify
+from netpact.coding.format import Pact, seal
+from netpact.core.errors import PactError
 from netpact.datasets import Data
-from netpact.errors import PactError
-from netpact.format import Pact, seal
 from netpact.methods import Quantize, compress
 from netpact.network import trace
-from netpact.verification import verify
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import verify
 
 
 class Small(nn.Module):

@@ -13,18 +13,18 @@ import torch
 from torch import nn
 
 from netpact.certificates import Certificate
-from netpact.certification import certify
 from netpact.cli.app import run
+from netpact.coding.format import Base, Pact, base_of, open_base, seal
+from netpact.coding.forms import Relative
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples
-from netpact.errors import PactError
-from netpact.format import Base, Pact, base_of, open_base, seal
-from netpact.forms import Relative
 from netpact.methods import Quantize, compress
 from netpact.methods.relative import QuantizeDifference
 from netpact.models import build, parse_model, save_weights
 from netpact.network import trace
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import verify
 from netpact.training import TrainOptions, train
-from netpact.verification import verify
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,13 @@ import torch
 from torch import nn
 
 import netpact
-from netpact import certification
 from netpact.certificates import Certificate, code_bits, risk_bound
-from netpact.certification import certify
+from netpact.coding.format import Pact
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.errors import PactError
-from netpact.format import Pact
-from netpact.verification import recount, verify
+from netpact.pacts import certification
+from netpact.pacts.certification import certify
+from netpact.pacts.verification import recount, verify
 
 _FRESH = """
 import json, sys

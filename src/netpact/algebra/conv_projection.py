@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from netpact.algebra.projection import Array, check_accuracy
-from netpact.errors import PactError
-from netpact.stream import GAUSSIAN_UNIT, Stream
+from netpact.algebra.stream import GAUSSIAN_UNIT, Stream
+from netpact.core.errors import PactError
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ import torch
 from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor
 
-from netpact.seed import Seed
+from netpact.core.seed import Seed
 
 _UNIT = 2.0**-53
 _SMALL = 128  # up to this size all eigenvalues cost less than the overhead of finding one

@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from netpact.algebra.symbol import GramSymbol
-from netpact.seed import Seed
+from netpact.core.seed import Seed
 
 _SLACKS = (0.0025, 0.005, 0.01, 0.02, 0.03)  # finer grids than asked for, where they cost next to nothing
 _CHEAP = 1.5e8  # floating-point operations: tens of milliseconds, as much as the lower bound takes

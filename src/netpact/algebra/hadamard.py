@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from netpact.algebra.projection import Array, Integers, check_sizes, refuse_inexact
-from netpact.stream import Stream
+from netpact.algebra.stream import Stream
 
 _FACTOR = 1 << 6  # H of this order is applied as one product of matrices; larger ones are Kronecker products of it
 

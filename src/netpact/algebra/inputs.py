@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 def prepare_weight(weight: Tensor, *, dimensions: tuple[int, ...]) -> tuple[Tensor, int]:

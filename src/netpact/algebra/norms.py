@@ -13,7 +13,7 @@ from netpact.algebra.geometry import ConvolutionOptions
 from netpact.algebra.inputs import per_axis, prepare_weight, scale_down, scale_up
 from netpact.algebra.plane import bound_plane
 from netpact.algebra.waves import image_sizes, make_wave, stretch
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _OUTWARD = 1 + 1e-12  # the last few operations on the bound itself
 _SLACK = 0.047  # 15 frequencies along each axis of a 3 x 3 kernel

@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.errors import PactError
-from netpact.stream import Stream
+from netpact.algebra.stream import Stream
+from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.algebra.projection import valid_count
-from netpact.errors import PactError, one_of
-from netpact.stream import GAUSSIAN_UNIT, Stream
+from netpact.algebra.stream import GAUSSIAN_UNIT, Stream
+from netpact.core.errors import PactError, one_of
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from netpact.algebra.geometry import Axis, ConvolutionOptions
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _UNIT = 2.0**-53
 _PAD_MODES = {"zeros": "constant", "circular": "circular", "reflect": "reflect", "replicate": "replicate"}

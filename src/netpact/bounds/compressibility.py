@@ -13,8 +13,8 @@ from torch import nn
 
 from netpact.bounds.margin import margin_used
 from netpact.certificates.inputs import failure_probability
+from netpact.core.errors import PactError
 from netpact.datasets import Samples, as_samples
-from netpact.errors import PactError
 
 _BATCH = 512
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from netpact.bounds.logs import power_text
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _LN10 = math.log(10.0)
 _LARGEST_EXPONENT = 700.0  # exp of more than 709 overflows a float

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from netpact.bounds.estimate import Estimate, finite
 from netpact.bounds.facts import LayerStability
 from netpact.bounds.logs import power_text
-from netpact.display import Displayed
-from netpact.errors import one_of
+from netpact.core.display import Displayed
+from netpact.core.errors import one_of
 
 _BEYOND = 1e12  # a percentage that nobody reads digit by digit any more
 

@@ -18,13 +18,13 @@ from netpact.bounds.norms import measure_norms
 from netpact.bounds.options import EstimateOptions
 from netpact.bounds.rules import RULES, Rule
 from netpact.bounds.stability import read_stability
+from netpact.core.errors import PactError, one_of, wrong_kind
+from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import PactError, one_of, wrong_kind
 from netpact.measurements import Measures
 from netpact.measurements.folded import fold_for_measuring
 from netpact.measurements.structure import WEIGHT_KINDS, find_structure
 from netpact.network import Margins, Network, measure_margins
-from netpact.progress import Progress
 
 
 def estimate_bounds(

@@ -10,7 +10,7 @@ from netpact.bounds.logs import log
 from netpact.bounds.margin import margin_used
 from netpact.bounds.projecting import failure_shares, log_accuracies, log_count
 from netpact.certificates.bisection import safe_end
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 def log_amplifications(stability: Stability) -> list[float]:

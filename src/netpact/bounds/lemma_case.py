@@ -21,10 +21,10 @@ from netpact.bounds.options import EstimateOptions
 from netpact.bounds.projecting import failure_shares
 from netpact.bounds.stability import read_stability
 from netpact.datasets import Data
+from netpact.deviations import Promise
 from netpact.measurements import Measures, Structure
 from netpact.measurements.weights import frobenius
 from netpact.network import Network
-from netpact.promises import Promise
 
 _EXPONENT = 700.0  # exp of more than 709 overflows a float
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from netpact.bounds.estimate import Premise, finite
+from netpact.deviations import Promise
 from netpact.measurements.quantity import Numbers
-from netpact.promises import Promise
 
 
 @dataclass(frozen=True, kw_only=True)

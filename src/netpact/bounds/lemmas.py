@@ -14,18 +14,18 @@ from netpact.bounds.lemma_case import Case, Told
 from netpact.bounds.lemma_report import LemmaReport
 from netpact.bounds.lemma_table import LEMMAS
 from netpact.certificates.inputs import failure_probability
+from netpact.coding.format import Compressed, Pact
+from netpact.coding.format.loading import load_module
+from netpact.coding.forms import Projection
+from netpact.core.errors import PactError, one_of
+from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import PactError, one_of
-from netpact.format import Compressed, Pact
-from netpact.format.loading import load_module
-from netpact.forms import Projection
+from netpact.deviations import promised_error
 from netpact.measurements import MeasureOptions, Measures, Structure, find_structure, measure
 from netpact.measurements.quantity import MOST, Numbers, divide
 from netpact.measurements.streaming import norms_of
 from netpact.models import OwnModule
 from netpact.network import Network, stream_activations, trace
-from netpact.progress import Progress
-from netpact.promises import promised_error
 
 _JACOBIANS = 32  # samples at which cushions are measured where nobody gave measurements
 

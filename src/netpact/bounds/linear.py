@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from netpact.bounds.facts import Facts
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 def vector_compress_rate(*, margin: float, samples: int, classes: int = 1) -> float:

@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 import torch
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
+from netpact.deviations import margin_needed
 from netpact.network import Margins
-from netpact.promises import margin_needed
 
 
 def _sup(error: float) -> float:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netpact.algebra import matrix_norm, operator_norm
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 from netpact.measurements.structure import WeightLayer
 
 

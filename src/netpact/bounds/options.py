@@ -9,7 +9,7 @@ from types import MappingProxyType
 from netpact.bounds.margin import Gamma
 from netpact.bounds.norms import check_reading
 from netpact.certificates.inputs import failure_probability
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 from netpact.measurements import LayerMeasures, Quantity
 
 _USUAL_QUANTILE = 0.1  # a tenth of the samples that are right is below the margin

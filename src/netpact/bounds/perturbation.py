@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from netpact.bounds.logs import log, log_product, log_sum
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 def log_output_change(*, spectral: Sequence[float], changes: Sequence[float], input_norm: float) -> float:

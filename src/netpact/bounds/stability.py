@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from netpact.bounds.facts import LayerStability, Stability
 from netpact.bounds.options import CUSHIONS, EstimateOptions
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.measurements import LayerMeasures, Measures, Quantity
 from netpact.measurements.structure import Structure
 from netpact.measurements.weights import frobenius

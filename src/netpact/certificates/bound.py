@@ -9,7 +9,7 @@ from types import MappingProxyType
 from netpact.certificates.bisection import safe_end
 from netpact.certificates.inputs import MAX_CODE_BITS, error_counts, failure_probability, whole_number
 from netpact.certificates.tail import invert_tail
-from netpact.errors import one_of
+from netpact.core.errors import one_of
 
 _EPS = 2.0**-52
 # Two roundings of each logarithm's argument, then its own and the product's; twice what they can add up to.

@@ -14,7 +14,7 @@ from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_name
 from netpact.certificates.statement import Statement
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 MAX_BOX_BYTES = 1 << 16
 

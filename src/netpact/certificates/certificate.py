@@ -23,7 +23,7 @@ from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_fingerprint, check_name, check_version
 from netpact.certificates.statement import Statement
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 # What was fixed before the data were drawn, and is therefore free.
 PRIORS: Mapping[str, str] = MappingProxyType(

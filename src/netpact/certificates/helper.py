@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from netpact.certificates.inputs import MAX_SAMPLES, hex_digest, real_number, text, whole_number
 from netpact.certificates.json_form import check_keys, read_object
 from netpact.certificates.names import check_name
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 @dataclass(frozen=True, kw_only=True)

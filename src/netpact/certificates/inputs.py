@@ -6,7 +6,7 @@ import math
 import re
 from numbers import Integral, Real
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 # The summation and its rounding allowance are worked out, and tested, for counts far below 2^53.
 MAX_SAMPLES = 10**9

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
     from netpact.certificates.statement import Statement

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 MOST_CHARACTERS = 80
 # Letters that are written from right to left, and Arabic digits: they change the order in which the rest shows.

@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from netpact.certificates.inputs import real_number, whole_number
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 
 def clean_risk_bound(bound: float, *, kind: str, rate: float, classes: int) -> float:

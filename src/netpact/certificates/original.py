@@ -20,7 +20,7 @@ from netpact.certificates.inputs import (
 from netpact.certificates.json_form import Layout
 from netpact.certificates.names import check_fingerprint, check_name
 from netpact.certificates.statement import Statement
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 
 def add_bounds(*, compressed_bound: float, disagreement_bound: float) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from numbers import Integral, Real
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 # A stated bound may be smaller than the second opinion by this much and still count as equal to it.
 TOLERANCE = Decimal("1e-12")

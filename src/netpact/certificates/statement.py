@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from netpact.certificates.json_form import Layout, statement_from_json, statement_to_json
 from netpact.certificates.wording import percent_up
-from netpact.display import Displayed
+from netpact.core.display import Displayed
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -18,7 +18,7 @@ import numpy as np
 
 from netpact.certificates.bisection import safe_end
 from netpact.certificates.inputs import error_counts, real_number
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _EPS = 2.0**-52
 # Rounding allowance, in units of _EPS times the size of each logarithm that is added up. math.lgamma is the least exact

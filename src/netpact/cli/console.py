@@ -11,8 +11,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
-from netpact.errors import printable
-from netpact.progress import Progress as ProgressCallback
+from netpact.core.errors import printable
+from netpact.core.progress import Progress as ProgressCallback
 
 
 class PlainConsole(Console):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from netpact.cli.console import people
-from netpact.errors import printable
+from netpact.core.errors import printable
 
 if TYPE_CHECKING:
     from netpact.datasets import Data, Problem

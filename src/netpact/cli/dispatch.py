@@ -11,8 +11,8 @@ from netpact.cli import commands
 from netpact.cli.app import BAD_INPUT, FINE, INTERRUPTED, NOTHING_KEPT
 from netpact.cli.console import people, print_json
 from netpact.cli.interrupts import WorkInterruptedError
-from netpact.errors import PactError
-from netpact.version import __version__
+from netpact.core.errors import PactError
+from netpact.core.version import __version__
 
 # Typer keeps its parser's error class to itself, and has moved it before.
 _UsageError: type[Exception] = next(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from netpact.cli.console import people
-from netpact.errors import PactError
-from netpact.files import check_place, read_bytes
+from netpact.core.errors import PactError
+from netpact.core.files import check_place, read_bytes
 
 if TYPE_CHECKING:
     from netpact.reports import Figure

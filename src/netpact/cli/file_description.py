@@ -9,17 +9,17 @@ from rich.table import Table
 
 from netpact.cli.console import people, print_json
 from netpact.cli.models import own_model
-from netpact.errors import PactError, printable
+from netpact.core.errors import PactError, printable
 
 if TYPE_CHECKING:
+    from netpact.coding.format import Compressed, Pact
+    from netpact.core.limits import Limits
     from netpact.datasets import Split
-    from netpact.format import Compressed, Pact
-    from netpact.limits import Limits
 
 
 def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: Limits, json: bool) -> None:
     """Needs no data and checks nothing about the certificate: that is what verify does."""
-    from netpact.format import Pact, measure_message
+    from netpact.coding.format import Pact, measure_message
 
     pact = Pact.read(file)
     make = own_model(model)
@@ -72,7 +72,7 @@ def _describe_relative(
     pact: Pact, compressed: Compressed, path: Path | None, *, max_parameters: Limits
 ) -> dict[str, object] | None:
     """What the file says about its base, and whether the one given is that; None for a file without a base."""
-    from netpact.format import is_relative, open_base
+    from netpact.coding.format import is_relative, open_base
 
     base = None if path is None else open_base(path, max_parameters=max_parameters)
     if not is_relative(compressed):

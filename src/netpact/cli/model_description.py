@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.layer_listing import list_layers
 from netpact.cli.models import names_own_function, open_model
-from netpact.errors import PactError
-from netpact.version import __version__
+from netpact.core.errors import PactError
+from netpact.core.version import __version__
 
 if TYPE_CHECKING:
     from netpact.datasets import Data
@@ -97,9 +97,9 @@ def _make_stand_in(shape: tuple[int, ...], classes: int) -> Data:
     """A few noise images: what a network consists of does not depend on what it is shown."""
     import numpy as np
 
+    from netpact.core.seed import Seed
     from netpact.datasets import as_data
     from netpact.models import OwnModule
-    from netpact.seed import Seed
 
     OwnModule(shape, classes)  # refuses shapes and class counts that no file could hold
     images = Seed(0).child("stand-in").numpy().random((2, *shape), dtype=np.float32)

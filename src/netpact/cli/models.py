@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.cli.console import people
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
     from torch import nn

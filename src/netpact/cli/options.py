@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from netpact.limits import Limits
+from netpact.core.limits import Limits
 
 DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz"
 DataName: TypeAlias = Annotated[str, typer.Option("--data", help=DATA_NAMES)]

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from netpact.errors import PactError
-from netpact.limits import MAX_PARAMETERS, Limits
+from netpact.core.errors import PactError
+from netpact.core.limits import MAX_PARAMETERS, Limits
 
 if TYPE_CHECKING:
     from torch import nn
 
     from netpact.certificates import BoxCertificate, OriginalCertificate
+    from netpact.coding.format import Base, Pact
+    from netpact.core.progress import Progress
     from netpact.datasets import Data, Samples
-    from netpact.format import Base, Pact
-    from netpact.progress import Progress
-    from netpact.verification import Verdict
+    from netpact.pacts.verification import Verdict
 
 OriginalWeights: TypeAlias = Annotated[
     Path | None,
@@ -78,8 +78,8 @@ def open_case(
     max_parameters: Limits,
 ) -> Case:
     from netpact.cli.models import own_model
+    from netpact.coding.format import Pact
     from netpact.datasets import load_data
-    from netpact.format import Pact
 
     pact = Pact.read(file)
     asked = _open_original(original, unlabelled, model=model, max_parameters=max_parameters)
@@ -92,8 +92,8 @@ def open_case(
 def open_base_options(
     base: Path | None, base_data: str, *, max_parameters: Limits | int = MAX_PARAMETERS
 ) -> tuple[Base | None, Samples | None]:
+    from netpact.coding.format import open_base
     from netpact.datasets import load_data
-    from netpact.format import open_base
 
     opened = None if base is None else open_base(base, max_parameters=max_parameters)
     return opened, load_data(base_data).train if base_data else None
@@ -120,7 +120,7 @@ def state_original(
     case: Case, *, delta: float, repeats: bool, public_seed: str, progress: Progress | None
 ) -> OriginalCertificate | BoxCertificate:
     """The statement about the original: by fresh inputs where they were given, else by a box around the file's."""
-    from netpact.originals import certify_box, certify_original
+    from netpact.pacts.originals import certify_box, certify_original
 
     assert case.original is not None
     module, fresh = case.original
@@ -155,7 +155,7 @@ def state_original(
 
 def check_original(case: Case, *, progress: Progress | None) -> Verdict:
     from netpact.certificates import OriginalCertificate
-    from netpact.originals import verify_box, verify_original
+    from netpact.pacts.originals import verify_box, verify_original
 
     assert case.original is not None
     module, fresh = case.original

@@ -12,8 +12,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from netpact.errors import PactError
-from netpact.files import check_place, read_bytes
+from netpact.core.errors import PactError
+from netpact.core.files import check_place, read_bytes
 
 Overwrite: TypeAlias = Annotated[
     bool,
@@ -31,7 +31,7 @@ def weights_place(path: Path, *, overwrite: bool) -> Path:
 
 
 def pact_place(path: Path, *, overwrite: bool) -> Path:
-    from netpact.format import Pact
+    from netpact.coding.format import Pact
 
     if overwrite or not os.path.isfile(path):
         return check_place(path)

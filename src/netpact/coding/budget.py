@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netpact.errors import PactError
-from netpact.limits import MEMORY_PER_BYTE, WORK_PER_BYTE, Limits
+from netpact.core.errors import PactError
+from netpact.core.limits import MEMORY_PER_BYTE, WORK_PER_BYTE, Limits
 
 
 class Budget:

@@ -8,8 +8,8 @@ import numpy as np
 from netpact.coding.budget import Budget
 from netpact.coding.coder import Bits, Model
 from netpact.coding.encoder import bernoulli
-from netpact.errors import PactError
-from netpact.limits import Limits
+from netpact.core.errors import PactError
+from netpact.core.limits import Limits
 
 # Steps, about nanoseconds, to read a decision and to write it again for the comparison; and for each call of the coder.
 _DECISION = 50

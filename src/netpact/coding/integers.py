@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from netpact.coding.coder import Bits, Coder, Contexts
 from netpact.coding.numbers import code_flag, code_uint
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 Integers = NDArray[np.int64]
 

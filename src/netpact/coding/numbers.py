@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netpact.coding.coder import HALF, Coder, Model
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _LONGEST = 40  # bits of the largest number a message may hold; a hostile file cannot ask for more
 _MANTISSA_BITS = 4

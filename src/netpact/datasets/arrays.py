@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 MAX_CLASSES = 65_536  # a label beyond this is not a class number but a mistake
 _CHANNELS = (1, 3)

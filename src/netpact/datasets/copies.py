@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.errors import PactError
 from netpact.datasets.arrays import check_batch_size
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.samples import Batch, Samples
 from netpact.datasets.streams import rechunk
-from netpact.errors import PactError
 
 INPUT_BYTES = 32  # of a key; the label follows
 

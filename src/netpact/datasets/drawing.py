@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from netpact.core.seed import Seed
 from netpact.datasets.samples import ArraySamples, Samples
-from netpact.seed import Seed
 
 
 def draw_samples(samples: Samples, most: int, seed: Seed) -> Samples:

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 class Fingerprinter:

@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from netpact.core.errors import PactError, one_of
 from netpact.datasets import openml
 from netpact.datasets.arrays import check_labels, count_classes
 from netpact.datasets.catalogue import KNOWN, KnownSet, cache_folder, data_folders
@@ -17,7 +18,6 @@ from netpact.datasets.order import SORTED
 from netpact.datasets.samples import ArraySamples, Data
 from netpact.datasets.splits import split_indices
 from netpact.datasets.variants import vary
-from netpact.errors import PactError, one_of
 
 _log = logging.getLogger(__name__)
 _DIGITS_TEST = 360

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.errors import PactError, one_of
+from netpact.core.seed import Seed
 from netpact.datasets.samples import ArraySamples, Data, Samples
-from netpact.errors import PactError, one_of
-from netpact.seed import Seed
 
 _PARTS = ("both", "train")
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 TRAIN_KEYS = ("x_train", "y_train")
 TEST_KEYS = ("x_test", "y_test")

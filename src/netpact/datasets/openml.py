@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.errors import PactError
+from netpact.core.files import write_atomically
 from netpact.datasets.catalogue import KnownSet
-from netpact.errors import PactError
-from netpact.files import write_atomically
 
 
 def fetch_rows(name: str, version: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -6,11 +6,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from netpact.core.errors import PactError
 from netpact.datasets.arrays import check_labels, count_classes, to_array
 from netpact.datasets.loading import load_data
 from netpact.datasets.samples import ArraySamples, Data, Samples
 from netpact.datasets.streams import open_stream
-from netpact.errors import PactError
 
 _ALLOWED = "a pair (x, y) of arrays or tensors, a torch Dataset, a torch DataLoader with shuffle=False, or Samples"
 _DATASET_BATCH = 256

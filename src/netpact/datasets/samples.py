@@ -11,6 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.display import Displayed
+from netpact.core.errors import PactError
 from netpact.datasets.arrays import (
     as_network_input,
     check_batch_size,
@@ -22,8 +24,6 @@ from netpact.datasets.arrays import (
     to_array,
 )
 from netpact.datasets.fingerprint import Fingerprinter
-from netpact.display import Displayed
-from netpact.errors import PactError
 
 Batch = tuple[NDArray[np.float32], NDArray[np.int64]]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.errors import PactError
 from netpact.datasets.samples import ArraySamples, Samples
-from netpact.errors import PactError
 
 _WORD = 2**64
 _GAMMA = 0x9E3779B97F4A7C15  # the increment and the two multipliers of SplitMix64 (Steele, Lea, Flood 2014)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netpact.core.display import Displayed
+from netpact.core.errors import PactError
 from netpact.datasets.arrays import (
     MAX_CLASSES,
     as_network_input,
@@ -21,8 +23,6 @@ from netpact.datasets.arrays import (
 )
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.samples import Batch, samples_facts
-from netpact.display import Displayed
-from netpact.errors import PactError
 
 _PAIRS = "a loader gives pairs (inputs, labels) of whole batches"
 

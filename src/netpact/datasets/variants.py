@@ -15,11 +15,11 @@ from typing import Any, cast
 
 from numpy.typing import NDArray
 
+from netpact.core.errors import one_of
+from netpact.core.seed import Seed
 from netpact.datasets.noise import add_label_noise, find_noise
 from netpact.datasets.order import SORTED, sort_samples
 from netpact.datasets.samples import ArraySamples, Data
-from netpact.errors import one_of
-from netpact.seed import Seed
 
 Part = tuple[NDArray[Any], NDArray[Any]]
 

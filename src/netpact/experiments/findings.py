@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.experiments.records import Study, StudyLayer
 
 REPRODUCED, NOT_REPRODUCED, MIXED, NOT_JUDGED = "reproduced", "not reproduced", "mixed", "not judged"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from netpact.core.seed import Seed
 from netpact.datasets import Data
 from netpact.experiments.presets import Case
 from netpact.experiments.studying import start_network, train_options
-from netpact.seed import Seed
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _FORWARD_SHARE = 1 / 3  # of a step; each epoch ends with a pass over all samples that has no backward half

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from netpact.core.errors import one_of
 from netpact.datasets.catalogue import data_folders
-from netpact.errors import one_of
 
 VGG, ALEXNET, SHUFFLED = "vgg", "alexnet", "alexnet-shuffled"
 STUDIES = (VGG, ALEXNET, SHUFFLED)

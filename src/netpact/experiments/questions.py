@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from netpact.errors import one_of
+from netpact.core.errors import one_of
 from netpact.experiments.findings import Question, above_one, below_one, not_much_less, not_much_more
 from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG
 from netpact.experiments.readings import (

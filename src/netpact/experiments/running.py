@@ -8,8 +8,10 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
+from netpact.core.errors import PactError
+from netpact.core.files import as_path, check_place, write_atomically
+from netpact.core.version import __version__
 from netpact.datasets import Data
-from netpact.errors import PactError
 from netpact.experiments.experiment import Experiment
 from netpact.experiments.forecasting import Forecast, forecast_training
 from netpact.experiments.pages import render_experiment
@@ -17,9 +19,7 @@ from netpact.experiments.presets import Preset, choose_data, find_preset
 from netpact.experiments.questions import Plan, find_experiment
 from netpact.experiments.records import Study, read_study
 from netpact.experiments.studying import open_data, study_network
-from netpact.files import as_path, check_place, write_atomically
 from netpact.runs import Inline, JsonValue, ResultStore, Task, TaskDone
-from netpact.version import __version__
 
 
 def run_experiment(

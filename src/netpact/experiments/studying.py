@@ -13,8 +13,10 @@ import torch
 from torch import nn
 
 from netpact.bounds import EstimateOptions, Estimates, estimate_bounds
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
+from netpact.core.version import __version__
 from netpact.datasets import ArraySamples, Data, load_data
-from netpact.errors import PactError
 from netpact.experiments.presets import SHUFFLED, VGG, Case
 from netpact.experiments.records import DRAWN, SMOOTHNESS, Study, StudyLayer, describe_layer, finite
 from netpact.measurements import MeasureOptions, measure
@@ -23,9 +25,7 @@ from netpact.models import build, initialise, parse_model
 from netpact.monitoring import Monitor
 from netpact.runs import JsonValue
 from netpact.runs.json_values import encode_json
-from netpact.seed import Seed
 from netpact.training import PAPER_RECIPES, TrainOptions, error_rate, train
-from netpact.version import __version__
 
 NORM_BASED = ("l1-inf", "frobenius", "spec-l1-2", "spec-fro")  # the four of Figure 2
 _OURS, _COUNTING = "figure-2", ("parameters", "vc")

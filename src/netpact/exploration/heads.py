@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.coding.format import Compressed, Pact
+from netpact.coding.format.loading import load_module
+from netpact.core.progress import Progress
+from netpact.core.seed import Seed
 from netpact.exploration.trials import Notebook, Tried
-from netpact.format import Compressed, Pact
-from netpact.format.loading import load_module
 from netpact.methods.flips import Flips, anneal
 from netpact.methods.sign_training import retrain_signs, train_signs
 from netpact.methods.ternary_search import head_image, head_inputs, replace_head
 from netpact.network import trace
-from netpact.progress import Progress
-from netpact.seed import Seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Data

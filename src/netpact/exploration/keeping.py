@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpact.errors import PactError
-from netpact.files import read_bytes
-from netpact.format import Pact
-from netpact.verification import verify
+from netpact.coding.format import Pact
+from netpact.core.errors import PactError
+from netpact.core.files import read_bytes
+from netpact.pacts.verification import verify
 
 if TYPE_CHECKING:
     from netpact.datasets import Data

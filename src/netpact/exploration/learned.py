@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import torch
 
+from netpact.coding.format import Compressed
+from netpact.core.progress import Progress
+from netpact.core.seed import Seed
 from netpact.exploration.trials import Notebook, Tried
-from netpact.format import Compressed
 from netpact.methods import RateAware, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
-from netpact.progress import Progress
-from netpact.seed import Seed
 from netpact.training import TrainOptions, train
 
 LEARNED_RATES = (8.0,)

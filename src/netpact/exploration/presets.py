@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpact.errors import one_of
+from netpact.core.errors import one_of
 
 
 @dataclass(frozen=True)

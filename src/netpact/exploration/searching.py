@@ -16,20 +16,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from netpact.certificates.inputs import failure_probability, real_number
-from netpact.certification import certify
+from netpact.coding.format import Compressed, Pact
+from netpact.core.errors import PactError
+from netpact.core.files import as_path, check_place, write_atomically
 from netpact.datasets import Data, as_data, find_copies, leave_out
-from netpact.errors import PactError
 from netpact.exploration.candidates import candidate_names
 from netpact.exploration.clock import Clock, OutOfTimeError
 from netpact.exploration.heads import HEAD_RATES, Head
 from netpact.exploration.keeping import BEST, look_at_earlier, place_best
 from netpact.exploration.learned import LEARNED_RATES, learn
 from netpact.exploration.trials import Notebook, Trial, Tried, Working
-from netpact.files import as_path, check_place, write_atomically
-from netpact.format import Compressed, Pact
 from netpact.methods import Quantize
 from netpact.models import build, parse_model
 from netpact.network import trace
+from netpact.pacts.certification import certify
 from netpact.runs import ResultStore
 from netpact.runs.json_values import encode_json
 

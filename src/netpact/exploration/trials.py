@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from netpact.certificates import risk_bound
+from netpact.coding.format import Compressed, Pact, seal
+from netpact.core.progress import Progress
+from netpact.core.version import __version__
 from netpact.datasets import as_samples
 from netpact.exploration.clock import Clock, OutOfTimeError
-from netpact.format import Compressed, Pact, seal
 from netpact.network import count_errors
-from netpact.progress import Progress
 from netpact.runs import MISSING, JsonValue, ResultStore, Task
-from netpact.version import __version__
 
 if TYPE_CHECKING:
     from netpact.datasets import Data

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.measurements.effective import EFFECTIVE_PARTS, count_effective
 from netpact.measurements.interlayer import Interlayer, PairNumbers, summarise_pairs
 from netpact.measurements.jacobians import Pair
@@ -19,7 +20,6 @@ from netpact.measurements.streaming import SampleNorms
 from netpact.measurements.structure import Structure, WeightLayer
 from netpact.measurements.weights import frobenius, matrix_frobenius, measure_weights
 from netpact.network import Network
-from netpact.seed import Seed
 
 
 @dataclass(frozen=True, eq=False)

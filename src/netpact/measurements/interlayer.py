@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from netpact.core.seed import Seed
 from netpact.measurements.jacobians import Pair, PairNorm, measure_jacobians
 from netpact.measurements.quantity import LEAST, MOST, Numbers, Quantity, divide, of_weights, over_samples
 from netpact.measurements.streaming import norms_of
 from netpact.measurements.structure import Structure, WeightLayer
 from netpact.network import Network, PartialMap
-from netpact.seed import Seed
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,11 +19,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from netpact.core.seed import Seed
 from netpact.measurements.quantity import Numbers
 from netpact.measurements.structure import Structure
 from netpact.network import Network
 from netpact.network.watching import watching
-from netpact.seed import Seed
 
 EXACT_ROWS = 128  # outputs up to here are taken row by row: probes to a few percent would cost about as much
 _FEWEST_PROBES, _MOST_PROBES, _LOOK_EVERY = 16, 512, 8

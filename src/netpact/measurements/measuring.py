@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from netpact.core.errors import PactError, wrong_kind
+from netpact.core.progress import Progress
+from netpact.core.version import __version__
 from netpact.datasets import Data, Samples, as_data, draw_samples
-from netpact.errors import PactError, wrong_kind
 from netpact.measurements.assembly import Findings, assemble
 from netpact.measurements.cost import Cost, forecast
 from netpact.measurements.folded import fold_for_measuring
@@ -23,8 +25,6 @@ from netpact.measurements.smoothness import draw_weights, measure_smoothness
 from netpact.measurements.streaming import SampleNorms, measure_samples
 from netpact.measurements.structure import Structure, find_structure
 from netpact.network import Network
-from netpact.progress import Progress
-from netpact.version import __version__
 
 _SHAPE_SAMPLES = 2
 _ROOM = 1 << 26  # numbers that the outputs of all layers may take up together: half a gigabyte with what goes along

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from netpact.algebra.projection import SignProjector
-from netpact.errors import PactError
+from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.measurements.quantity import Quantity
-from netpact.seed import Seed
 
 _STEP = 2.0**-28
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
+from netpact.core.seed import Seed
 from netpact.measurements.noise import GaussianProjection, NoiseMaker
-from netpact.seed import Seed
 
 # What each quantity needs: the weights, their operator norms, one pass over all samples, the Jacobians at some of them,
 # noise at some of them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.measurements.effective import EFFECTIVE_PARTS, count_effective
 from netpact.measurements.quantity import Quantity, check_zeta
 from netpact.measurements.records import LayerMeasures, Measures

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 Numbers = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
-from netpact.display import Displayed
-from netpact.errors import one_of
+from netpact.core.display import Displayed
+from netpact.core.errors import one_of
 from netpact.measurements.quantity import Quantity
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from netpact.core.seed import Seed
 from netpact.measurements.noise import NoiseMaker
 from netpact.measurements.quantity import LEAST, Numbers, divide
 from netpact.measurements.streaming import norms_of
 from netpact.measurements.structure import Structure
 from netpact.network import Network, PartialMap
 from netpact.network.watching import watching
-from netpact.seed import Seed
 
 
 def draw_weights(structure: Structure, make_noise: NoiseMaker, *, seed: Seed) -> dict[int, Tensor]:

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from netpact.core.progress import Progress
 from netpact.datasets import Samples
 from netpact.measurements.quantity import Numbers
 from netpact.measurements.structure import Structure, WeightLayer
 from netpact.network import Network, refuse_bad_logits, stream_activations
-from netpact.network.counting import Logits
 from netpact.network.margins import margins_between
-from netpact.progress import Progress
+from netpact.network.rounding.counting import Logits
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.network import Layer, Network
 from netpact.network.watching import watching
 

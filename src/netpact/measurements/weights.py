@@ -9,9 +9,9 @@ from torch import nn
 from torch.nn import functional
 
 from netpact.algebra import operator_norm
+from netpact.core.seed import Seed
 from netpact.measurements.quantity import Quantity, of_weights
 from netpact.measurements.structure import WeightLayer
-from netpact.seed import Seed
 
 _PROBES = 256  # for paddings that bring back entries of the image
 

@@ -13,14 +13,14 @@ from netpact.bounds.facts import Stability
 from netpact.bounds.lemma_accuracy import accuracy_for_gamma, log_layer_counts
 from netpact.bounds.options import EstimateOptions
 from netpact.bounds.stability import read_stability
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
 from netpact.datasets import Samples, as_data
-from netpact.errors import PactError
 from netpact.measurements import MeasureOptions, find_structure, measure
 from netpact.measurements.folded import fold_for_measuring
 from netpact.methods.layer_budgets import split_budget
 from netpact.network import Network
 from netpact.network.naming import weight_name
-from netpact.progress import Progress
 
 _JACOBIANS = 32  # samples at which cushions between layers are measured
 # What the shares are made of, and nothing that takes longer.

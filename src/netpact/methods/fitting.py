@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.coding import ShortFloat
-from netpact.forms import Codebook, CodedTensor, Exact, Ternary, Uniform, Zero
+from netpact.coding.forms import Codebook, CodedTensor, Exact, Ternary, Uniform, Zero
 
 Array = NDArray[np.float64]
 FormT = TypeVar("FormT")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.certificates import risk_bound
+from netpact.core.progress import Progress, Stop
 from netpact.methods.sign_code import SignCode
-from netpact.progress import Progress, Stop
 
 # The search's own constants. They steer it and appear in no bound.
 _HOT, _COLD = 1.0, 0.2  # the first and the last temperature, in errors

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from netpact.coding import ShortFloat
+from netpact.coding.format import Base, Compressed
+from netpact.coding.format.loading import load_module
+from netpact.coding.forms import CodedTensor, Relative
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
 from netpact.datasets import set_aside
-from netpact.errors import PactError
-from netpact.format import Base, Compressed
-from netpact.format.loading import load_module
-from netpact.forms import CodedTensor, Relative
 from netpact.methods.flips import Flips
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import (
@@ -25,7 +26,6 @@ from netpact.methods.ternary_search import (
     search_signs,
 )
 from netpact.network import Network
-from netpact.progress import Progress
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

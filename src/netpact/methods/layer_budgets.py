@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 _LEAST = 2.0**-60  # of a weight beside the largest: whole numbers of parameters do not see less
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.coding import ShortFloat
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.network import Network
 from netpact.network.naming import weight_name
 

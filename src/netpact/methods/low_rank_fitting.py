@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from netpact.algebra.singular_values import SingularValues
 from netpact.coding import Contexts, Meter, ShortFloat
-from netpact.forms import CodedTensor, LowRank
-from netpact.forms.low_rank import EXACT_BITS
+from netpact.coding.forms import CodedTensor, LowRank
+from netpact.coding.forms.low_rank import EXACT_BITS
 from netpact.methods.fitting import zero_tensor
 
 Array = NDArray[np.float64]

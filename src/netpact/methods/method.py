@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Protocol, runtime_checkable
 
+from netpact.coding.format import ARITHMETICS, Compressed, module_slots
+from netpact.core.errors import one_of, wrong_kind
+from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import one_of, wrong_kind
-from netpact.format import ARITHMETICS, Compressed, module_slots
 from netpact.models import AnyModule
 from netpact.network import Network, trace
-from netpact.progress import Progress
 
 
 @runtime_checkable

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from netpact.errors import PactError, one_of
-from netpact.format import Base
+from netpact.coding.format import Base
+from netpact.core.errors import PactError, one_of
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.method import Method
 from netpact.methods.quantize import Quantize

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 BUDGETS = ("size", "equal", "cushions")
 SIZE, EQUAL, CUSHIONS = BUDGETS

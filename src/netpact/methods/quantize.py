@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from torch import Tensor
 
-from netpact.errors import PactError, one_of
-from netpact.format import Compressed
-from netpact.forms import MAX_CODEBOOK_BITS, CodedTensor, Zero
+from netpact.coding.format import Compressed
+from netpact.coding.forms import MAX_CODEBOOK_BITS, CodedTensor, Zero
+from netpact.core.errors import PactError, one_of
+from netpact.core.progress import Progress
 from netpact.methods import fitting
 from netpact.methods.fitting import Array
 from netpact.network import Network
-from netpact.progress import Progress
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

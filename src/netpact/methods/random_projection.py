@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from netpact.algebra.projection import valid_count
+from netpact.algebra.stream import check_seed
 from netpact.coding import ShortFloat
-from netpact.errors import PactError, one_of
-from netpact.format import Compressed
-from netpact.forms import VARIANTS, CodedTensor, Projection, Zero
+from netpact.coding.format import Compressed
+from netpact.coding.forms import VARIANTS, CodedTensor, Projection, Zero
+from netpact.core.errors import PactError, one_of
+from netpact.core.progress import Progress
 from netpact.methods.cushion_budgets import LayerCushions, measure_cushions
 from netpact.methods.fitting import Array, fit_uniform_step, round_uniform, zero_tensor
 from netpact.methods.layer_budgets import split_budget
 from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
-from netpact.progress import Progress
-from netpact.stream import check_seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

@@ -7,15 +7,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from netpact.errors import PactError
-from netpact.format import Compressed
-from netpact.forms import CodedTensor
+from netpact.coding.format import Compressed
+from netpact.coding.forms import CodedTensor
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
 from netpact.methods.quantize import code_buffer
 from netpact.methods.rate_sweep import sweep
 from netpact.methods.rate_symbols import SoftSymbols
 from netpact.methods.rate_training import fine_tune
 from netpact.network import Network
-from netpact.progress import Progress
 from netpact.training.memory import gather
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from netpact.coding import Bits, Contexts, ShortFloat
 from netpact.coding.coder import Context, Model
-from netpact.forms import Form, Ternary, Uniform
+from netpact.coding.forms import Form, Ternary, Uniform
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from netpact.certificates import risk_bound
+from netpact.core.progress import Progress
 from netpact.methods.rate_symbols import SoftSymbols
-from netpact.progress import Progress
 from netpact.training.evaluation import wrong
 from netpact.training.memory import Memory
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from netpact.coding import ShortFloat
-from netpact.forms import CodedTensor, Ternary, Uniform
+from netpact.coding.forms import CodedTensor, Ternary, Uniform
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.rate_costs import Costs, decision_costs
 

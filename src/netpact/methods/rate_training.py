@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
+from netpact.core.seed import Seed
 from netpact.methods.rate_symbols import SoftSymbols
-from netpact.progress import Progress
-from netpact.seed import Seed
 from netpact.training.memory import Memory
 
 if TYPE_CHECKING:

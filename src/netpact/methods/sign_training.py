@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from netpact.core.progress import Progress, Stop
+from netpact.core.seed import Seed
 from netpact.methods.sign_code import SignCode
-from netpact.progress import Progress, Stop
-from netpact.seed import Seed
 
 # Constants of the training. They steer it and appear in no bound.
 _BATCH = 500

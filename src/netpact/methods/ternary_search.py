@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.coding import ShortFloat
-from netpact.errors import PactError
-from netpact.format import Compressed
-from netpact.format.loading import load_module
-from netpact.forms import MAX_PLACES, CodedTensor, Ternary, TernaryMap, image_sides
+from netpact.coding.format import Compressed
+from netpact.coding.format.loading import load_module
+from netpact.coding.forms import MAX_PLACES, CodedTensor, Ternary, TernaryMap, image_sides
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
+from netpact.core.seed import Seed
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips, anneal
 from netpact.methods.quantize import Quantize
 from netpact.methods.sign_training import train_signs
 from netpact.models import Architecture, OwnModule, parameter_grids
 from netpact.network import Network
-from netpact.progress import Progress
-from netpact.seed import Seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

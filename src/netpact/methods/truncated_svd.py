@@ -9,13 +9,13 @@ import numpy as np
 from torch import nn
 
 from netpact.algebra.singular_values import SingularValues, decompose, theorem22_tolerance
-from netpact.errors import PactError
-from netpact.format import Compressed
-from netpact.forms import LOW_RANK_BITS, CodedTensor, matrix_sides
+from netpact.coding.format import Compressed
+from netpact.coding.forms import LOW_RANK_BITS, CodedTensor, matrix_sides
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
-from netpact.progress import Progress
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from netpact.algebra.vectors import check_gamma, compress_to_grid, lemma5_step
-from netpact.format import Compressed
-from netpact.forms import CodedTensor, Uniform
+from netpact.coding.format import Compressed
+from netpact.coding.forms import CodedTensor, Uniform
+from netpact.core.progress import Progress
+from netpact.core.seed import Seed
 from netpact.methods.linear_classifier import find_classifier, largest_row, scale_below
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
-from netpact.progress import Progress
-from netpact.seed import Seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

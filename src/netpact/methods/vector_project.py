@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from netpact.algebra.stream import check_seed
 from netpact.algebra.vectors import (
     check_gamma,
     printed_project_count,
@@ -14,14 +15,13 @@ from netpact.algebra.vectors import (
     valid_project_count,
     valid_project_step,
 )
-from netpact.errors import PactError
-from netpact.format import Compressed
-from netpact.forms import CodedTensor, Projection
+from netpact.coding.format import Compressed
+from netpact.coding.forms import CodedTensor, Projection
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
 from netpact.methods.linear_classifier import Array, find_classifier, largest_row, scale_below
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
-from netpact.progress import Progress
-from netpact.stream import check_seed
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

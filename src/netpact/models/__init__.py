@@ -1,6 +1,6 @@
 """Architectures by append-only id, building and initialising them, weight files."""
 
-from netpact.limits import MAX_PARAMETERS
+from netpact.core.limits import MAX_PARAMETERS
 from netpact.models.architecture import (
     Architecture,
     OwnModule,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 ALIAS_HINT = (
     "papers' names are read too: lenet-5, lenet-300-100, alexnet, vgg-16, vgg-16-plain, resnet-110, preresnet-110, "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from netpact.errors import PactError, one_of, wrong_kind
+from netpact.core.errors import PactError, one_of, wrong_kind
 from netpact.models.aliases import ALIAS_HINT, expand_alias
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
 from netpact.models.plan import Linear, Plan, list_leaves

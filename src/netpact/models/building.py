@@ -8,12 +8,12 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
-from netpact.errors import PactError, wrong_kind
+from netpact.core.errors import PactError, wrong_kind
+from netpact.core.limits import MAX_PARAMETERS, Limits
+from netpact.core.seed import Seed
 from netpact.layers import ChannelAffine, DenseStep, OrientedEdges, Residual, ZeroPaddedShortcut
-from netpact.limits import MAX_PARAMETERS, Limits
 from netpact.models import plan as records
 from netpact.models.architecture import Architecture, parameter_count
-from netpact.seed import Seed
 
 _BUILD_SEED = Seed(0, ("build",))
 

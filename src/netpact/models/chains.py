@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models.norms import choose_norm
 from netpact.models.plan import AveragePool, BatchNorm, Conv, Flatten, Layer, Linear, MaxPool, Plan, Relu, read_image
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.layers.oriented import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_SIDE, count_features
 from netpact.models.chains import plan_alexnet, plan_vgg
 from netpact.models.norms import NORMS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models.architecture import Architecture
 from netpact.models.building import build, is_as_built
 from netpact.models.families import FAMILIES

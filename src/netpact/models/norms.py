@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models.plan import Affine, BatchNorm, Conv, DenseStep, Layer, Plan, Residual, parts_of
 
 AS_TRAINED, FOLDED = 1, 2

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from torch import nn
 
-from netpact.errors import PactError, did_you_mean
+from netpact.core.errors import PactError, did_you_mean
 
 OwnModel: TypeAlias = nn.Module | Callable[[], nn.Module]  # better the function: it is called anew where that shows
 

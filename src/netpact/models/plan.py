@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 Shapes = dict[str, tuple[int, ...]]
 

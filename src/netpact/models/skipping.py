@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.models.chains import plan_head
 from netpact.models.norms import choose_norm
 from netpact.models.plan import (

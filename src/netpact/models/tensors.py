@@ -13,8 +13,8 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from netpact.errors import PactError
-from netpact.files import read_bytes
+from netpact.core.errors import PactError
+from netpact.core.files import read_bytes
 
 # One key only: safetensors writes the metadata in no fixed order, and equal content should be equal bytes.
 _NOTE = "netpact"

@@ -11,9 +11,9 @@ from typing import Protocol, TypeAlias
 import torch
 from torch import nn
 
-from netpact.errors import PactError, one_of, wrong_kind
-from netpact.files import as_path, read_bytes, write_atomically
-from netpact.limits import MAX_PARAMETERS, Limits
+from netpact.core.errors import PactError, one_of, wrong_kind
+from netpact.core.files import as_path, read_bytes, write_atomically
+from netpact.core.limits import MAX_PARAMETERS, Limits
 from netpact.models.architecture import Architecture, parameter_shapes, parse_architecture
 from netpact.models.building import build
 from netpact.models.tensors import pack_tensors, read_tensors, state_of

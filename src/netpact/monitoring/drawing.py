@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 from netpact.monitoring.observation import Observation
 from netpact.reports.curves import Curve, draw_curves
 from netpact.reports.figure import Figure

@@ -8,9 +8,11 @@ from pathlib import Path
 from torch import nn
 
 from netpact.bounds import check_names
+from netpact.core.errors import PactError
+from netpact.core.files import read_bytes, write_atomically
+from netpact.core.seed import Seed
+from netpact.core.version import __version__
 from netpact.datasets import Data, as_data
-from netpact.errors import PactError
-from netpact.files import read_bytes, write_atomically
 from netpact.measurements import MeasureOptions
 from netpact.monitoring.drawing import draw_history
 from netpact.monitoring.looking import MEASURED, digest_weights, look_at
@@ -18,8 +20,6 @@ from netpact.monitoring.observation import Observation, read_line
 from netpact.monitoring.sampling import draw_data
 from netpact.reports.figure import Figure
 from netpact.runs.json_values import decode_json, encode_json
-from netpact.seed import Seed
-from netpact.version import __version__
 
 _KIND = "netpact monitor 1"
 

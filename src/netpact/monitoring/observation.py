@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs.json_values import decode_json, encode_json
 
 

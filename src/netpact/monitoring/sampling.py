@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from netpact.core.seed import Seed
 from netpact.datasets import Data, draw_samples
-from netpact.seed import Seed
 
 
 def draw_data(data: Data, most: int, seed: Seed) -> Data:

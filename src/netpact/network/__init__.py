@@ -1,11 +1,11 @@
 """A trained nn.Module as the theory sees it."""
 
-from netpact.network.counting import ErrorCount, ToleranceRun, count_errors, refuse_bad_logits
 from netpact.network.folding import fold_batch_norm
 from netpact.network.graph import Graph, Node
 from netpact.network.kinds import LAYER_KINDS, UnsupportedNetworkError
 from netpact.network.margins import Margins, measure_margins
 from netpact.network.partial_maps import PartialMap
+from netpact.network.rounding.counting import ErrorCount, ToleranceRun, count_errors, refuse_bad_logits
 from netpact.network.trace import Layer, Network, trace
 from netpact.network.watching import Activations, stream_activations
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import PactError
 from netpact.layers import ChannelAffine
 from netpact.models import AnyModule, as_module
 from netpact.models.folding import NormAffine, fold_family, is_foldable_family, round_once

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 INPUT = 0  # the index of the node that stands for the network's input
 

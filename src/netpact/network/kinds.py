@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.layers import ChannelAffine
 
 # The layers that may own parameters, and what they are called.

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from netpact.algebra import operator_norm
+from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
 from netpact.layers import ChannelAffine
 from netpact.network import LAYER_KINDS, UnsupportedNetworkError, trace
 from netpact.network.flops import SampleRun, run_sample
-from netpact.progress import Progress
 
 _UNIT = 2.0**-53
 

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import PactError
 from netpact.models import AnyModule
-from netpact.network.counting import Logits, margins_between, refuse_bad_logits
+from netpact.network.rounding.counting import Logits, margins_between, refuse_bad_logits
 from netpact.network.trace import Network, trace
-from netpact.progress import Progress
 
 _BATCH = 512
 _SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # that a summary tells

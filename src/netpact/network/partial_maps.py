@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.network.watching import check_pair, watching
 
 if TYPE_CHECKING:

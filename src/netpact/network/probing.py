@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from netpact.network.constants import Constants
-from netpact.network.counting import are_same
 from netpact.network.graph import Graph
-from netpact.network.obstacles import hooked
 from netpact.network.recording import Recording, Run, record
-from netpact.network.rounding import Spread, make_spread, rounding, value_of
+from netpact.network.refusals.obstacles import hooked
+from netpact.network.rounding.constants import Constants
+from netpact.network.rounding.counting import are_same
+from netpact.network.rounding.tolerance import Spread, make_spread, rounding, value_of
 
 # What a user's forward may raise when it meets inputs it was not made for.
 RUN_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)

@@ -9,13 +9,13 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
-from netpact.errors import PactError
 from netpact.models import AnyModule, Architecture, OwnModule, as_module, is_as_built
 from netpact.network.graph import INPUT, Graph
 from netpact.network.kinds import LAYER_KINDS, UnsupportedNetworkError
-from netpact.network.obstacles import find_obstacles
 from netpact.network.probing import PROBE, Probed, drop_hooks, probe
+from netpact.network.refusals.obstacles import find_obstacles
 
 
 @dataclass(frozen=True)

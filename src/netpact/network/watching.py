@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from netpact.errors import PactError
-from netpact.progress import Progress
+from netpact.core.errors import PactError
+from netpact.core.progress import Progress
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

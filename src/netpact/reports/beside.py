@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from netpact.errors import PactError
-from netpact.format import Base, Pact
+from netpact.coding.format import Base, Pact
+from netpact.core.errors import PactError
 from netpact.measurements.folded import fold_for_measuring
 from netpact.models import OwnModule
+from netpact.pacts.verification import verify
 from netpact.reports.bound_rows import BoundRow, row_of_certificate
-from netpact.verification import verify
 
 if TYPE_CHECKING:
     from netpact.datasets import Data

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netpact.bounds.logs import power_text
+from netpact.core.version import __version__
 from netpact.reports.bound_rows import BoundRow, error_text, sort_bounds
 from netpact.reports.figure import Figure
 from netpact.reports.page import both_widths, frame_facts, frame_page
 from netpact.reports.shapes import Line, Rect, Shape, Words
 from netpact.reports.text import escape, shorten
-from netpact.version import __version__
 
 if TYPE_CHECKING:
     from netpact.bounds import Estimates

@@ -14,7 +14,7 @@ from rich.text import Text
 from netpact.bounds import Estimate
 from netpact.bounds.logs import power_text
 from netpact.certificates import Certificate
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports.text import clean
 
 _LN10 = math.log(10.0)

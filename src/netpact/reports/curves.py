@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports.figure import Figure
 from netpact.reports.shapes import Line, Point, Shape, Words
 from netpact.reports.text import text_width

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports.figure import Figure
 from netpact.reports.layout import LogAxis
 from netpact.reports.shapes import Group, Line, Path, Rect, Shape, Words

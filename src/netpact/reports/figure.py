@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from netpact.display import Displayed, Row
-from netpact.errors import one_of
-from netpact.files import write_atomically
+from netpact.core.display import Displayed, Row
+from netpact.core.errors import one_of
+from netpact.core.files import write_atomically
 from netpact.reports.pdf import write_pdf
 from netpact.reports.shapes import Rect, Shape
 from netpact.reports.svg import write_svg

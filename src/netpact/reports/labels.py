@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports.layout import LogAxis, keep_apart
 
 _CLEARANCE = 7.0

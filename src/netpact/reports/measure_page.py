@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports.distributions import Spread, draw_distributions
 from netpact.reports.figure import Figure
 from netpact.reports.page import both_widths, frame_facts, frame_page

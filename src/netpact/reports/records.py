@@ -6,8 +6,8 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
-from netpact.errors import PactError
-from netpact.files import read_bytes
+from netpact.core.errors import PactError
+from netpact.core.files import read_bytes
 from netpact.reports.text import percent, percent_up
 
 KEYS = (
@@ -100,7 +100,7 @@ _WHEN = """
 - *Afterwards*: the forms `projection` and `low-rank`, and the families from alexnet on. No row uses them.
 - delta = 0.05 and the exact form of the bound have been the defaults throughout.
 
-From now on each new form, family or view raises the decoder version that a certificate names (`format/versions.py`).
+Each new form, family or view raises the decoder version that a certificate names (`coding/format/versions.py`).
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 @dataclass(frozen=True, kw_only=True)

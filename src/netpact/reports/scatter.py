@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.reports.figure import Figure
 from netpact.reports.labels import Flag, hang_flags
 from netpact.reports.layout import LogAxis, span_axis

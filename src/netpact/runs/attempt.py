@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs.json_values import JsonValue, decode_json, encode_json
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs.attempt import Attempt
 from netpact.runs.engine import Outcome, ProgressCallback, check_jobs
 from netpact.runs.store import ResultStore

@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal
 
-from netpact.errors import PactError
-from netpact.files import read_bytes, write_atomically
+from netpact.core.errors import PactError
+from netpact.core.files import read_bytes, write_atomically
 from netpact.runs.json_values import JsonValue, decode_json, encode_json
 from netpact.runs.task import Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs.attempt import Attempt
 from netpact.runs.engine import Outcome, ProgressCallback, TaskDone
 from netpact.runs.store import ResultStore

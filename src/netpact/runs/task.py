@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import cast
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 from netpact.runs.json_values import JsonValue, decode_json, encode_json
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/=+,:@-]{0,199}")

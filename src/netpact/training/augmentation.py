@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 
 import torch
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 _MOST_PADDING = 64
 

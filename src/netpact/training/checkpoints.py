@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from netpact.errors import PactError
-from netpact.files import write_atomically
+from netpact.core.errors import PactError
+from netpact.core.files import write_atomically
 from netpact.models.tensors import pack_tensors, read_tensors, state_of
 from netpact.models.weights import fill_module
 from netpact.training.epoch import Epoch, parse_history

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, fields
 
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
+from netpact.core.errors import PactError
 from netpact.datasets import Samples
-from netpact.errors import PactError
 from netpact.models import Architecture
 from netpact.training.memory import checked_batches
 

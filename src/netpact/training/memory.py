@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from netpact.core.errors import PactError
 from netpact.datasets import Batch, Fingerprinter, Samples
-from netpact.errors import PactError
 
 _GATHER_SIZE = 4096
 # Pixel values as float32: what a byte image divided by 255 holds, exactly.

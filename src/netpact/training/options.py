@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 
 import torch
 
-from netpact.errors import PactError, one_of
-from netpact.seed import Seed
+from netpact.core.errors import PactError, one_of
+from netpact.core.seed import Seed
 from netpact.training.augmentation import Augmentation, read_augmentation
 from netpact.training.schedules import Decay, check_schedule, read_schedule, share_at
 

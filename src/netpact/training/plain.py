@@ -13,10 +13,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from netpact.core.errors import PactError, wrong_kind
+from netpact.core.seed import Seed
 from netpact.datasets import Data, Samples, as_data, as_samples
-from netpact.errors import PactError, wrong_kind
 from netpact.models import AnyModule, as_module
-from netpact.seed import Seed
 from netpact.training.checkpoints import identify_run, load_checkpoint, save_checkpoint
 from netpact.training.epoch import Epoch
 from netpact.training.evaluation import check_fits, device_of, error_rate, run_network

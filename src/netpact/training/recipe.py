@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, fields
 
 import torch
 
+from netpact.core.errors import PactError
+from netpact.core.version import __version__
 from netpact.datasets import Split
-from netpact.errors import PactError
 from netpact.training.options import TrainOptions, parse_options
-from netpact.version import __version__
 
 _WHERE = "recipe"
 

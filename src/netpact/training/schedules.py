@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from netpact.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of
 
 
 @dataclass(frozen=True, kw_only=True)

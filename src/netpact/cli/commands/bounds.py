@@ -10,7 +10,7 @@ from netpact.cli.figures import Figures, figures_place, write_figures
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.cli.originals import BaseData, BaseFile
 from netpact.cli.places import Overwrite, page_place
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
     from netpact.bounds import Estimates, Gamma
@@ -136,7 +136,7 @@ def _measure(network: Network, data: Data, only: list[str], samples: int) -> Mea
 
 
 def _write_page(path: Path, rows: list[BoundRow], found: Estimates, data: Data) -> None:
-    from netpact.files import write_atomically
+    from netpact.core.files import write_atomically
     from netpact.reports.bound_page import render_estimates
 
     text = render_estimates(rows, found, data)

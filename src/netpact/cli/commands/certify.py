@@ -20,7 +20,7 @@ from netpact.cli.options import (
 )
 from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
 from netpact.cli.picture import look_around, print_picture
-from netpact.errors import printable
+from netpact.core.errors import printable
 
 
 def certify(
@@ -69,8 +69,8 @@ def certify(
     Example: netpact certify mlp.pact --data digits
     """
     from netpact.certificates.wording import contradiction
-    from netpact.certification import certify as state
     from netpact.cli.originals import open_case, state_original
+    from netpact.pacts.certification import certify as state
 
     set_threads(threads)
     case = open_case(

@@ -65,13 +65,13 @@ def compress(
     """
     from netpact.cli.models import trained_model
     from netpact.cli.originals import open_base_options
+    from netpact.coding.format import ARITHMETICS, seal
+    from netpact.core.errors import one_of
     from netpact.datasets import load_data
-    from netpact.errors import one_of
-    from netpact.format import ARITHMETICS, seal
     from netpact.methods import compress as run_method
     from netpact.methods import make_method, parse_settings
     from netpact.network import fold_batch_norm, trace
-    from netpact.priors import find_ground
+    from netpact.pacts.priors import find_ground
 
     set_threads(threads)
     pact_place(out, overwrite=overwrite)

@@ -9,7 +9,7 @@ from rich.text import Text
 from netpact.cli.console import people, print_json
 from netpact.cli.data_warnings import print_problems
 from netpact.cli.options import Json
-from netpact.errors import printable
+from netpact.core.errors import printable
 
 
 def data(

@@ -7,7 +7,7 @@ import typer
 
 from netpact.cli.options import DataName, Json, MaxMemory, MaxParameters, MaxWork, OwnModel, read_limits
 from netpact.cli.originals import BaseFile
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 
 def info(

@@ -12,7 +12,7 @@ from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import Figures, figures_place, write_figures
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.cli.places import Overwrite, page_place
-from netpact.errors import PactError
+from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -59,11 +59,11 @@ def measure(
     Example: netpact measure mlp:64-32 --weights mlp.safetensors --data digits
     """
     from netpact.cli.models import examined_model
+    from netpact.core.files import write_atomically
+    from netpact.core.seed import Seed
     from netpact.datasets import load_data
-    from netpact.files import write_atomically
     from netpact.measurements import FROM_INITIAL, MeasureOptions, leave_out_outliers
     from netpact.reports.measure_page import draw_measures, render_measures
-    from netpact.seed import Seed
 
     set_threads(threads)
     page_place(page, overwrite=overwrite)
@@ -117,8 +117,8 @@ def _run(module: nn.Module, data: Data, options: MeasureOptions, *, initial: nn.
 def _open_other(against: str, model: str, data: Data, *, seed: int) -> nn.Module | None:
     """The second network: as `netpact train` would start it, or with the weights of a file."""
     from netpact.cli.models import names_own_function, open_model
+    from netpact.core.seed import Seed
     from netpact.models import initialise
-    from netpact.seed import Seed
 
     if not against:
         return None

@@ -12,7 +12,7 @@ from rich.table import Table
 from netpact.cli.console import people, print_json, progress_columns
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DATA_NAMES, Json, Threads, set_threads
-from netpact.errors import PactError, printable
+from netpact.core.errors import PactError, printable
 
 if TYPE_CHECKING:
     from netpact.exploration import Trial

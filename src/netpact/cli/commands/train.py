@@ -11,13 +11,13 @@ from netpact.cli.data_warnings import warn_about
 from netpact.cli.interrupts import checkpoint_in, keeping
 from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
 from netpact.cli.places import Overwrite, weights_place
+from netpact.core.errors import PactError, one_of
+from netpact.core.files import check_place
 from netpact.datasets import Split
-from netpact.errors import PactError, one_of
-from netpact.files import check_place
 
 if TYPE_CHECKING:
+    from netpact.core.seed import Seed
     from netpact.datasets import Data
-    from netpact.seed import Seed
     from netpact.training import TrainOptions
 
 # Written out, as the table of recipes comes with torch and --help does not wait for it.
@@ -77,8 +77,8 @@ def train(
 
     Example: netpact train mlp:64-32 --data digits --epochs 60 --learning-rate 0.01 --out mlp.safetensors
     """
+    from netpact.core.seed import Seed
     from netpact.datasets import load_data
-    from netpact.seed import Seed
     from netpact.training import TrainOptions, parse_augmentation, parse_schedule
 
     set_threads(threads)
@@ -158,7 +158,7 @@ def _train_all(
 def _train_helper(
     model: str, data: Data, options: TrainOptions, split: Split, out: Path, checkpoint: Path | None
 ) -> dict[str, object]:
-    from netpact.priors import save_helper, train_helper
+    from netpact.pacts.priors import save_helper, train_helper
     from netpact.training import Recipe
 
     recipe = Recipe(model, options, split)

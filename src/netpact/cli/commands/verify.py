@@ -53,8 +53,8 @@ def verify(
     from dataclasses import replace
 
     from netpact.cli.originals import check_original, open_case, original_options
-    from netpact.errors import PactError
-    from netpact.verification import verify as check
+    from netpact.core.errors import PactError
+    from netpact.pacts.verification import verify as check
 
     set_threads(threads)
     if retrain and base is not None:
@@ -73,7 +73,7 @@ def verify(
     )
     pact = case.pact
     if retrain:
-        from netpact.priors import retrain_helper
+        from netpact.pacts.priors import retrain_helper
 
         with progress_bar("training the helper again") as bar:
             case = replace(case, base=retrain_helper(pact, case.data, progress=bar, max_parameters=case.max_parameters))

@@ -1,0 +1,129 @@
+"""The decoded network computes as its certificate assumes, whatever the program around it has switched on.
+
+A certificate covers sums and products in the stated precision, in any order. Torch can do something else by itself:
+
+    NNPACK      computes float32 convolutions by Winograd or Fourier transforms where oneDNN is off and 16 samples or
+                more come at once: an output then carries errors of pixels that its own sum does not hold
+    cuDNN       may choose such an algorithm too, and uses TF32 for convolutions unless told not to
+    precision   set_float32_matmul_precision, fp32_precision and allow_tf32 let float32 products run in bfloat16 or TF32
+    autocast    runs float32 layers in a 16-bit format
+
+So each call of the network, and of each of its linear and convolution layers, runs with these switched off and puts
+them back afterwards. That takes some ten microseconds. Raising an error instead would leave the network unusable where
+torch's defaults are in the way, and hooks would not put things back after Ctrl-C; `forward` is therefore replaced on
+the instance, which keeps types, names of parameters, copies and pickles as they were.
+
+Reduced-precision reductions of torch concern 16-bit numbers only, and a network turned into those is refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from netpact.core.errors import PactError
+
+_BITS = {torch.float32: 32, torch.float64: 64, torch.float16: 16, torch.bfloat16: 16}
+_DEVICES = ("cpu", "cuda", "meta")  # on others nobody can say which algorithm a convolution takes
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """One setting of the whole process, and the values that serve; the first of them is written where none does."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+    fine: tuple[Any, ...]
+
+
+class _Held:
+    """The settings as they were before the first of the calls that are running now, in whatever thread."""
+
+    lock = threading.Lock()
+    calls = 0
+    before: tuple[tuple[_Setting, object], ...] = ()
+
+
+def keep_arithmetic(module: nn.Module, arithmetic: str) -> nn.Module:
+    """Make every call of the module run as a certificate for this precision assumes. Changes the module given."""
+    layers = [part for part in module.modules() if isinstance(part, (nn.Linear, nn.modules.conv._ConvNd))]
+    for part in {id(part): part for part in (module, *layers)}.values():
+        part.forward = partial(_run_plainly, part, arithmetic, part.forward)
+    return module
+
+
+def _run_plainly(
+    module: nn.Module, arithmetic: str, forward: Callable[..., object], *inputs: object, **named: object
+) -> object:
+    if torch.compiler.is_compiling():  # locks and settings cannot be compiled: docs/networks.md says what then holds
+        return forward(*inputs, **named)
+    device = _refuse_other_numbers(module, arithmetic)
+    _take()
+    try:
+        if not torch.is_autocast_enabled(device):
+            return forward(*inputs, **named)
+        with torch.autocast(device, enabled=False):
+            return forward(*inputs, **named)
+    finally:
+        _give_back()
+
+
+def _refuse_other_numbers(module: nn.Module, arithmetic: str) -> str:
+    """The type of the device. Refuses what was turned into a coarser precision, or moved where nothing is known."""
+    parameter = next(module.parameters())
+    if _BITS.get(parameter.dtype, 0) < _BITS[getattr(torch, arithmetic)]:
+        raise PactError(
+            f"the network was turned into {parameter.dtype}, its file is about {arithmetic}",
+            where=type(module).__name__,
+            hint=f"keep it in {arithmetic}: nothing is proven about a coarser one",
+        )
+    if parameter.device.type not in _DEVICES:
+        raise PactError(
+            f"the network is on {parameter.device}: how sums are computed there cannot be chosen",
+            where=type(module).__name__,
+            hint=f"move it to one of {', '.join(_DEVICES[:2])}",
+        )
+    return parameter.device.type
+
+
+def _take() -> None:
+    with _Held.lock:
+        if _Held.calls == 0:
+            found = tuple((setting, setting.read()) for setting in _settings())
+            _Held.before = tuple((setting, value) for setting, value in found if value not in setting.fine)
+            for setting, _ in _Held.before:
+                setting.write(setting.fine[0])
+        _Held.calls += 1
+
+
+def _give_back() -> None:
+    with _Held.lock:
+        _Held.calls -= 1
+        if _Held.calls == 0:
+            for setting, value in _Held.before:
+                setting.write(value)
+
+
+@cache
+def _settings() -> tuple[_Setting, ...]:
+    """What this build of torch has to be told. Its own functions: the public ones warn."""
+    core = torch._C
+    settings = [_Setting(core._get_nnpack_enabled, core._set_nnpack_enabled, (False,))]
+    if core._has_mkldnn_acl:  # on ARM oneDNN may hand a convolution to Winograd kernels
+        settings.append(_Setting(core._get_mkldnn_enabled, core._set_mkldnn_enabled, (False,)))
+    on_gpu = torch.version.cuda is not None or torch.version.hip is not None
+    if on_gpu:
+        settings.append(_Setting(core._get_cudnn_enabled, core._set_cudnn_enabled, (False,)))
+    # All of a backend's operations, or torch would find its older and newer switches in disagreement.
+    for backend in ("mkldnn", "cuda") if on_gpu else ("mkldnn",):
+        for operation in ("conv", "matmul", "rnn"):
+            read = partial(core._get_fp32_precision_getter, backend, operation)
+            write = partial(core._set_fp32_precision_setter, backend, operation)
+            settings.append(_Setting(read, write, ("ieee", "none")))
+    return tuple(settings)

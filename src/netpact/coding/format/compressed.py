@@ -1,0 +1,55 @@
+"""A compressed network before it is sealed: every tensor in coded form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from netpact.coding.forms import CodedTensor, Relative
+from netpact.core.display import Displayed
+from netpact.core.errors import PactError, one_of
+from netpact.datasets import Split
+from netpact.models import Architecture, OwnModule
+
+ARITHMETICS = ("float32", "float64")  # coded as one decision; append-only
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compressed(Displayed):
+    """What a method produces and `seal` writes: an architecture and the coded tensors in the network's own order.
+
+    arithmetic  the precision the network is run in, and that the certificate speaks about
+    method      how it was made; for people, not part of the message
+    split       which part of the sample the base network has seen; None for one from other data, or without a base
+    """
+
+    architecture: Architecture | OwnModule
+    tensors: Mapping[str, CodedTensor]
+    arithmetic: str = "float32"
+    method: str = ""
+    split: Split | None = None
+
+    def __post_init__(self) -> None:
+        if self.arithmetic not in ARITHMETICS:
+            raise one_of(self.arithmetic, ARITHMETICS, option="arithmetic")
+        if not self.tensors:
+            raise PactError("a network without tensors cannot be compressed")
+        if self.split is not None and not any(isinstance(tensor.form, Relative) for tensor in self.tensors.values()):
+            raise PactError("only a network told relative to a base has a split", where="split")
+        object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A mappingproxy can be neither pickled nor copied: the record is made anew from a plain dict."""
+        return type(self), (self.architecture, dict(self.tensors), self.arithmetic, self.method, self.split)
+
+    def display_facts(self) -> dict[str, object]:
+        told = {"tensors": len(self.tensors), "symbols": sum(len(tensor.symbols) for tensor in self.tensors.values())}
+        return {"architecture": str(self.architecture), "method": self.method, **told, "arithmetic": self.arithmetic}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        """One row a tensor."""
+        return [
+            {"tensor": name, "form": tensor.form.name, "shape": str(tensor.shape), "symbols": len(tensor.symbols)}
+            for name, tensor in self.tensors.items()
+        ]

@@ -1,0 +1,230 @@
+"""The message: everything that the decoder reads, described once for writing, reading and measuring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, Meter, code_choice, code_flag, code_uint
+from netpact.coding.format.base import is_relative
+from netpact.coding.format.compressed import ARITHMETICS, Compressed
+from netpact.coding.format.layout import Slot, find_slots, plan_slots
+from netpact.coding.format.placing import MESSAGE, placed
+from netpact.coding.format.versions import COMMON_PROBLEMS, DECODER_VERSION, lowest_version, refuse_newer
+from netpact.coding.forms import FORMS, CodedTensor, Form
+from netpact.core.errors import PactError
+from netpact.core.limits import MAX_PARAMETERS, Limits
+from netpact.datasets import Split
+from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
+
+if TYPE_CHECKING:
+    from torch import nn
+
+DEFAULT_MAX_PARAMETERS = MAX_PARAMETERS
+_MOST_SIZES = 64
+_PERCENT_BITS = 7
+# Of every tensor beside its entries; of every symbol that was read; of every weight in the module, where a change of
+# the precision has both at once.
+_TENSOR_STEPS = 100_000
+_SYMBOL_BYTES = 8
+_MODULE_BYTES = {"float32": 4, "float64": 12}
+
+
+class Header(NamedTuple):
+    """version  of the decoder: the lowest one that has all that the message uses"""
+
+    version: int
+    architecture: Architecture | OwnModule
+    arithmetic: str
+
+
+SlotsOf = Callable[[Architecture | OwnModule], tuple[Slot, ...]]
+Note = Callable[[str], None]
+
+
+def encode_message(compressed: Compressed) -> bytes:
+    encoder = Encoder()
+    _code(encoder, compressed, _own_slots(compressed), _silent)
+    return encoder.to_bytes()
+
+
+def decode_message(
+    message: bytes, module: nn.Module | None = None, *, max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS
+) -> Compressed:
+    """Read an untrusted message. Only what `encode_message` writes is accepted, so trailing bytes are refused.
+
+    max_parameters  of the network; or Limits, which also hold what the decoding and the weights may cost. What a tensor
+                    asks for is added up and refused before it is decoded
+    """
+    limits = Limits.of(max_parameters)
+
+    def slots(architecture: Architecture | OwnModule) -> tuple[Slot, ...]:
+        return find_slots(architecture, module, max_parameters=limits.max_parameters)
+
+    compressed = _code(Decoder(message, Budget(limits, message_bytes=len(message))), None, slots, _silent)
+    if encode_message(compressed) != message:
+        raise PactError(
+            "these bytes are not the message of the network they decode to",
+            where="message",
+            hint="the file was changed, has trailing bytes, or is opened with another module than it was made from",
+        )
+    return compressed
+
+
+def peek_header(message: bytes) -> Header:
+    """What stands in the first few bytes, without decoding the tensors."""
+    with placed(MESSAGE):
+        return _code_header(Decoder(message), None, _silent)
+
+
+def measure_message(compressed: Compressed) -> list[tuple[str, float]]:
+    """What each field of the message costs, in bits (ideal length: the file adds at most a byte and 0.2 %)."""
+    meter = Meter()
+    ledger: list[tuple[str, float]] = []
+    seen = 0.0
+
+    def note(field: str) -> None:
+        nonlocal seen
+        ledger.append((field, meter.total - seen))
+        seen = meter.total
+
+    _code(meter, compressed, _own_slots(compressed), note)
+    return ledger
+
+
+def _own_slots(compressed: Compressed) -> SlotsOf:
+    slots = tuple(Slot(name, tensor.shape, tensor.shape) for name, tensor in compressed.tensors.items())
+    architecture = compressed.architecture
+    # The decoder knows order and shapes from the architecture alone: others would come back as another network.
+    if isinstance(architecture, Architecture):
+        planned = plan_slots(architecture)
+        if _names_and_shapes(slots) != _names_and_shapes(planned):
+            raise PactError(
+                f"the tensors of {architecture} are, in this order: {_names_and_shapes(planned)}; "
+                f"got {_names_and_shapes(slots)}",
+                where="tensors",
+            )
+        slots = planned
+    return lambda _: slots
+
+
+def _names_and_shapes(slots: tuple[Slot, ...]) -> str:
+    return ", ".join(f"{slot.name} {slot.shape}" for slot in slots)
+
+
+def _silent(field: str) -> None:
+    pass
+
+
+def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note) -> Compressed:
+    with placed(MESSAGE):
+        version, architecture, arithmetic = _code_header(coder, known, note)
+    tensors: dict[str, CodedTensor] = {}
+    forms = _FormBook()
+    slots = slots_of(architecture)
+    module_bytes = _MODULE_BYTES[arithmetic] * sum(math.prod(slot.shape) for slot in slots)
+    largest = 0
+    for slot in slots:
+        tensor = None if known is None else known.tensors[slot.name]
+        with placed(f"{MESSAGE}, tensor {slot.name}"):
+            form, contexts = forms.code(coder, None if tensor is None else tensor.form)
+            note(f"{slot.name}: form")
+            effort = form.effort(slot.grid)
+            largest = max(largest, effort.memory)
+            coder.charge(work=_TENSOR_STEPS + effort.work, kept=_SYMBOL_BYTES * form.symbol_count(slot.grid))
+            # The module is made when the message has been read: one tensor after the other, beside all symbols.
+            coder.charge(memory=module_bytes + largest)
+            symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, slot.grid, contexts)
+            note(f"{slot.name}: {len(symbols):,} symbols")
+        tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
+    compressed = Compressed(architecture, tensors, arithmetic, method=known.method if known else "")
+    refuse_newer(version, _version(compressed))
+    if not is_relative(compressed):
+        return compressed
+    with placed(MESSAGE):
+        split = _code_split(coder, known)
+    note("part of the sample that the base has seen")
+    return replace(compressed, split=split)
+
+
+def _code_split(coder: Coder, known: Compressed | None) -> Split | None:
+    """The kind of prior, and for a data-dependent one the split: both may have been chosen by looking at the data."""
+    split = None if known is None else known.split
+    if not code_flag(coder, None if known is None else split is not None):
+        return None
+    percent = 1 + code_choice(coder, None if split is None else split.percent - 1, _PERCENT_BITS)
+    return Split(percent, code_uint(coder, None if split is None else split.counter))
+
+
+class _FormBook:
+    """The forms met so far, latest first. A tensor may name one again, and goes on with what was learned of it."""
+
+    def __init__(self) -> None:
+        self._met: list[tuple[Form, Contexts]] = []
+        self._choices = Contexts()
+
+    def code(self, coder: Coder, form: Form | None) -> tuple[Form, Contexts]:
+        """In unary, most recent first, "not this one?"; after the last of them comes a new form."""
+        for place, (met, contexts) in enumerate(self._met):
+            if not code_flag(coder, None if form is None else met != form, self._choices[place]):
+                self._met.insert(0, self._met.pop(place))
+                return met, contexts
+        entry = _code_form(coder, form), Contexts()
+        self._met.insert(0, entry)
+        return entry
+
+
+def _version(compressed: Compressed) -> int:
+    return lowest_version(compressed.architecture, (tensor.form for tensor in compressed.tensors.values()))
+
+
+def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
+    version = 1 + code_uint(coder, None if known is None else _version(known) - 1)
+    if version > DECODER_VERSION:
+        raise PactError(
+            f"the message was written for decoder version {version}, this is version {DECODER_VERSION}",
+            where="message",
+            hint="install a netpact that knows this version",
+        )
+    note("decoder version")
+    arithmetic = ARITHMETICS[code_flag(coder, None if known is None else known.arithmetic == ARITHMETICS[1])]
+    note("arithmetic")
+    architecture = None if known is None else known.architecture
+    input_shape, classes = _code_problem(coder, architecture)
+    note("input shape and classes")
+    identity = code_uint(coder, None if architecture is None else architecture.id)
+    sizes = _code_sizes(coder, None if architecture is None else architecture.sizes, most=_MOST_SIZES)
+    note("architecture")
+    if identity == OWN_MODULE_ID and not sizes:
+        return Header(version, OwnModule(input_shape, classes), arithmetic)
+    return Header(version, Architecture(identity, sizes, input_shape, classes), arithmetic)
+
+
+def _code_problem(coder: Coder, architecture: Architecture | OwnModule | None) -> tuple[tuple[int, ...], int]:
+    index = None
+    if architecture is not None:
+        problem = (architecture.input_shape, architecture.classes)
+        index = 1 + COMMON_PROBLEMS.index(problem) if problem in COMMON_PROBLEMS else 0
+    index = code_uint(coder, index)
+    if index > len(COMMON_PROBLEMS):
+        raise PactError(f"the message names problem {index}, only {len(COMMON_PROBLEMS)} are known", where="message")
+    if index > 0:
+        return COMMON_PROBLEMS[index - 1]
+    shape = _code_sizes(coder, None if architecture is None else architecture.input_shape, most=3)
+    return shape, code_uint(coder, None if architecture is None else architecture.classes)
+
+
+def _code_sizes(coder: Coder, sizes: tuple[int, ...] | None, *, most: int) -> tuple[int, ...]:
+    count = code_uint(coder, None if sizes is None else len(sizes))
+    if count > most:
+        raise PactError(f"the message announces {count} sizes, at most {most} are allowed", where="message")
+    return tuple(1 + code_uint(coder, None if sizes is None else sizes[index] - 1) for index in range(count))
+
+
+def _code_form(coder: Coder, form: Form | None) -> Form:
+    tag = code_uint(coder, None if form is None else form.tag)
+    if tag not in FORMS:
+        raise PactError(f"the message names form {tag}, known are {sorted(FORMS)}")
+    return FORMS[tag].code(coder, form)

@@ -1,0 +1,218 @@
+"""The .pact file: a message, a certificate beside it, and a checksum around both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate, code_bits, read_object
+from netpact.coding.format.compressed import Compressed
+from netpact.coding.format.message import DEFAULT_MAX_PARAMETERS, Header, decode_message, encode_message, peek_header
+from netpact.core.display import Displayed
+from netpact.core.errors import PactError, wrong_kind
+from netpact.core.files import read_bytes, write_atomically
+from netpact.core.limits import Limits
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from netpact.coding.format.base import Base
+    from netpact.models import Architecture, OwnModule
+
+MAGIC = b"PACT"
+CONTAINER_VERSION = 1
+_CHECKSUM_BYTES = 8
+_LENGTH_BYTES = 4
+_MOST_CERTIFICATE_BYTES = 1 << 20
+_BOX = "box"  # the key that tells the two kinds of statement about the original apart
+_ORIGINAL = "original"  # the one key that may stand in the certificate's JSON beside those of the certificate
+
+
+@dataclass(frozen=True, repr=False)
+class Pact(Displayed):
+    """A small network and a promise about it.
+
+    message      everything the decoder reads, and all that is counted
+    certificate  what has been proven about it, or None; the decoder never looks at it
+    original     what has been proven about the network before compression, or None; stands beside a certificate
+    """
+
+    message: bytes
+    certificate: Certificate | None = None
+    original: OriginalCertificate | BoxCertificate | None = None
+
+    def __post_init__(self) -> None:
+        if self.original is not None and self.certificate is None:
+            raise PactError(
+                "a statement about the original network stands beside the certificate of the compressed one",
+                where="certificate",
+                hint="certify the network in the file first",
+            )
+
+    @property
+    def code_bits(self) -> int:
+        """8 bits for every byte of the message and the cost of announcing their number."""
+        return code_bits(len(self.message))
+
+    def display_facts(self) -> dict[str, object]:
+        """What is proven first. The architecture is not told: a message that cannot be read has a repr all the same."""
+        told = {} if self.certificate is None else self.certificate.display_facts()
+        told.pop("message_bytes", None)
+        proven = {"bound": told.pop("bound", "not certified"), "message_bytes": len(self.message)}
+        return {**proven, "code_bits": self.code_bits, **told, "message_sha256": self.message_sha256}
+
+    def display_rows(self) -> list[dict[str, object]]:
+        stated = {} if self.certificate is None else self.certificate.display_rows()[0]
+        own = {"message_bytes": len(self.message), "code_bits": self.code_bits, "message_sha256": self.message_sha256}
+        return [stated | own]
+
+    @property
+    def message_sha256(self) -> str:
+        return hashlib.sha256(self.message).hexdigest()
+
+    @property
+    def header(self) -> Header:
+        """Read from the message's first bytes at each access: whoever needs more than one of its fields keeps it."""
+        return peek_header(self.message)
+
+    @property
+    def architecture(self) -> Architecture | OwnModule:
+        return self.header.architecture
+
+    @property
+    def arithmetic(self) -> str:
+        return self.header.arithmetic
+
+    @property
+    def decoder_version(self) -> int:
+        """The first decoder that has all that the message uses; a certificate assumes it to be older than the data."""
+        return self.header.version
+
+    def with_certificate(self, certificate: Certificate | None) -> Pact:
+        """The same message with another certificate, or with none; then the statement about the original goes too."""
+        return replace(self, certificate=certificate, original=None if certificate is None else self.original)
+
+    def with_original(self, original: OriginalCertificate | BoxCertificate | None) -> Pact:
+        return replace(self, original=original)
+
+    def decode(
+        self, module: nn.Module | None = None, *, max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS
+    ) -> Compressed:
+        return decode_message(self.message, module, max_parameters=max_parameters)
+
+    def to_module(
+        self,
+        module: nn.Module | None = None,
+        *,
+        base: Base | None = None,
+        max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    ) -> nn.Module:
+        """A plain nn.Module in eval mode. `module` is needed (and copied) only for a user's own architecture.
+
+        It computes as the certificate assumes, whatever is switched on around it: see coding/format/arithmetic.py.
+
+        base  the base network, for a message that tells the difference from one
+        """
+        from netpact.coding.format.loading import open_network
+
+        return open_network(self.decode(module, max_parameters=max_parameters), module, base)
+
+    def to_bytes(self) -> bytes:
+        statement = b"" if self.certificate is None else json.dumps(self._statement(self.certificate)).encode()
+        body = MAGIC + bytes([CONTAINER_VERSION]) + _announced(self.message) + _announced(statement)
+        return body + _checksum(body)
+
+    def _statement(self, certificate: Certificate) -> dict[str, object]:
+        stated = certificate.to_json()
+        return stated if self.original is None else {**stated, _ORIGINAL: self.original.to_json()}
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Pact:
+        """Open untrusted bytes: nothing is unpickled or imported, and no length is believed before it is checked."""
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise wrong_kind(content, needed="the bytes of a file", where="content", hint="Pact.read(path) reads one")
+        if content[: len(MAGIC)] != MAGIC:
+            raise PactError("this is not a .pact file: it does not begin with PACT", where="byte 0")
+        if len(content) < len(MAGIC) + 1 + 2 * _LENGTH_BYTES + _CHECKSUM_BYTES:
+            raise PactError(f"the file ends after {len(content)} bytes, in its header", hint="copy it again")
+        if content[len(MAGIC)] != CONTAINER_VERSION:
+            raise PactError(
+                f"container version {content[len(MAGIC)]}, this netpact reads version {CONTAINER_VERSION}",
+                where=f"byte {len(MAGIC)}",
+                hint="install a newer netpact",
+            )
+        body, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
+        message, position = _take(body, len(MAGIC) + 1, "message")
+        statement, position = _take(body, position, "certificate")
+        if position != len(body):
+            raise PactError(f"{len(body) - position} bytes stand behind the certificate", where=f"byte {position}")
+        if _checksum(body) != checksum:
+            raise PactError(
+                "the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again"
+            )
+        return cls(message, *_parse_statement(statement))
+
+    def write(self, path: str | Path) -> Path:
+        return write_atomically(path, self.to_bytes())
+
+    @classmethod
+    def read(cls, path: str | Path) -> Pact:
+        try:
+            return cls.from_bytes(read_bytes(path))
+        except PactError as error:
+            if str(path) in error.where:
+                raise
+            place = f"{path}, {error.where}" if error.where else str(path)
+            raise PactError(error.what, where=place, hint=error.hint) from error
+
+
+def seal(compressed: Compressed) -> Pact:
+    """Write a compressed network as a message. From here on only its bytes count."""
+    if not isinstance(compressed, Compressed):
+        needed, hint = "a compressed network", "seal(compress(trace(module, data), method))"
+        raise wrong_kind(compressed, needed=needed, where="compressed", hint=hint)
+    return Pact(encode_message(compressed))
+
+
+def _announced(part: bytes) -> bytes:
+    return len(part).to_bytes(_LENGTH_BYTES, "big") + part
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.sha256(body).digest()[:_CHECKSUM_BYTES]
+
+
+def _take(body: bytes, position: int, what: str) -> tuple[bytes, int]:
+    start = position + _LENGTH_BYTES
+    length = int.from_bytes(body[position:start], "big")
+    if start > len(body) or length > len(body) - start:
+        raise PactError(
+            f"the {what} announces {length} bytes, the file has {max(0, len(body) - start)} left",
+            where=f"byte {position}",
+            hint="the file is cut off: copy it again",
+        )
+    return body[start : start + length], start + length
+
+
+def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCertificate | BoxCertificate | None]:
+    if not statement:
+        return None, None
+    if len(statement) > _MOST_CERTIFICATE_BYTES:
+        raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
+    try:
+        text = statement.decode()
+    except UnicodeDecodeError as error:
+        raise PactError(f"the certificate is not JSON: {error}", where="certificate") from error
+    content = dict(read_object(text))
+    if _ORIGINAL not in content:
+        return Certificate.from_json(content), None
+    original = content.pop(_ORIGINAL)
+    if not isinstance(original, Mapping):
+        raise PactError(f"a JSON object is needed, got {type(original).__name__}", where=f"certificate, {_ORIGINAL}")
+    # Two ways to a statement about the original: by unlabelled samples, or by a box around the network in the file.
+    record = BoxCertificate if _BOX in original else OriginalCertificate
+    return Certificate.from_json(content), record.from_json(original)

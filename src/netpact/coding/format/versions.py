@@ -1,0 +1,71 @@
+"""Which decoder version brought what. Append only: what a version has never changes, files depend on it.
+
+A certificate assumes that the decoder of its message was fixed before the sample was drawn. A decoder that grows is
+another decoder: whoever adds something that a message can say raises DECODER_VERSION and enters it here with the new
+number. An encoder writes the lowest version that has all it uses, so older files and their bytes stay as they are,
+and a message never says more than its version can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from netpact.coding.forms import Form, Projection
+from netpact.core.errors import PactError
+from netpact.models import Architecture, OwnModule
+
+DECODER_VERSION = 1
+
+# Tags of forms, ids of families, and kinds of projections.
+FORMS_SINCE: Mapping[int, int] = dict.fromkeys(range(9), 1)
+FAMILIES_SINCE: Mapping[int, int] = dict.fromkeys((0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13), 1)
+PROJECTIONS_SINCE: Mapping[str, int] = {"hadamard": 1, "signs": 1}
+
+# Families whose last size is a choice among few: the view of the stem (5), how batch norm stands (9 to 13).
+LAST_SIZES_SINCE: Mapping[int, Mapping[int, int]] = {
+    5: {1: 1, 2: 1, 3: 1, 4: 1},
+    **{number: {1: 1, 2: 1} for number in range(9, 14)},
+}
+
+# Problems that need no spelling out: (input shape, classes), and the version since which.
+COMMON_PROBLEMS: tuple[tuple[tuple[int, ...], int], ...] = (
+    ((1, 28, 28), 10),
+    ((3, 32, 32), 10),
+    ((1, 8, 8), 10),
+    ((3, 32, 32), 100),
+    ((1, 32, 32), 10),
+)
+PROBLEMS_SINCE: tuple[int, ...] = (1, 1, 1, 1, 1)
+
+
+def lowest_version(architecture: Architecture | OwnModule, forms: Iterable[Form]) -> int:
+    """The first version that can say this network."""
+    used = [1, _since(FAMILIES_SINCE, architecture.id, what="architecture")]
+    problem = (architecture.input_shape, architecture.classes)
+    if problem in COMMON_PROBLEMS:
+        used.append(PROBLEMS_SINCE[COMMON_PROBLEMS.index(problem)])
+    if architecture.id in LAST_SIZES_SINCE:
+        used.append(_since(LAST_SIZES_SINCE[architecture.id], architecture.sizes[-1], what="last size"))
+    for form in forms:
+        used.append(_since(FORMS_SINCE, form.tag, what="form"))
+        if isinstance(form, Projection):
+            used.append(_since(PROJECTIONS_SINCE, form.variant, what="projection"))
+    return max(used)
+
+
+def refuse_newer(version: int, needed: int) -> None:
+    """A message may use only what its version has: that version is what its certificate assumes to be old."""
+    if needed > version:
+        raise PactError(
+            f"the message is of decoder version {version}, and uses what came with version {needed}", where="message"
+        )
+
+
+def _since(table: Mapping[int, int] | Mapping[str, int], key: int | str, *, what: str) -> int:
+    if key not in table:
+        raise PactError(
+            f"{what} {key} came with no decoder version",
+            where="coding/format/versions.py",
+            hint="raise DECODER_VERSION and enter it there",
+        )
+    return table[key]  # type: ignore[index]

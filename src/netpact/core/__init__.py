@@ -1,0 +1,1 @@
+"""What every room uses: errors, argument checks, files, seeds, progress, version."""

@@ -1,5 +1,0 @@
-"""The whole way of the data on one data set, and the pages that show it."""
-
-from netpact.demonstration.running import Demonstration, demonstrate
-
-__all__ = ["Demonstration", "demonstrate"]

@@ -1,0 +1,165 @@
+"""promised_error: compare a network with its compressed form, sample by sample."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from netpact.coding.format import Compressed, Pact
+from netpact.coding.format.loading import load_module
+from netpact.core.errors import PactError, wrong_kind
+from netpact.core.progress import Progress
+from netpact.datasets import Data, as_data
+from netpact.deviations.deviation import Walked, Walker
+from netpact.deviations.layer_bounds import compare
+from netpact.deviations.outward import norm_up, round_up
+from netpact.deviations.record import LayerPart, Promise
+from netpact.models import OwnModule
+from netpact.network import Network, trace
+from netpact.network.rounding.batching import samples_at_once
+
+_BATCH = 256
+_DTYPES = {torch.float32: "float32", torch.float64: "float64"}
+_SAME = 1e-9  # of the largest number: what two float64 runs of one network may differ by
+
+
+def promised_error(
+    original: nn.Module | Network,
+    compressed: Pact | Compressed | nn.Module | str | Path,
+    data: Data | object,
+    *,
+    progress: Progress | None = None,
+) -> Promise:
+    """For each sample a proven bound on |compressed logits - original logits|_2.
+
+    A bound e on the difference of the two networks' activations is carried through the network, layer by layer:
+
+        linear, convolution   e_out = |W^|_op e_in + |W - W^|_op |h_in(x)| + |b - b^| sqrt(places)
+        sum                   e_1 + e_2          joined tensors    sqrt(e_1^2 + e_2^2)
+        activation            its largest slope times e            fixed linear map   its norm times e
+
+    with |h_in(x)| of the original network. docs/promises.md has the whole list. The rounding of both networks, and of
+    the bound itself, is included.
+
+    original    the network before compression, float32
+    compressed  the same network with other weights: a file, a compressed network, or a module
+    data        the training part of a data set, or samples: data.test, or a pair of arrays
+    """
+    source = as_data(data)
+    network = original if isinstance(original, Network) else trace(original, source)
+    other = _open(compressed, network)
+    parts, others = dict(network.module.named_modules()), dict(other.named_modules())
+    check_same_structure(network.module, other)
+    layers = {layer.name: compare(run=parts[layer.name], other=others[layer.name]) for layer in network.layers}
+    walker = Walker(network.module, layers, arithmetic=_arithmetic(network.module), other_arithmetic=_arithmetic(other))
+    plain = copy.deepcopy(other).double().eval()
+    promised, measured, seen = [], [], 0
+    for inputs, _ in source.train.batches(min(_BATCH, samples_at_once(plain, source.input_shape))):
+        walked = walker(inputs)
+        with torch.no_grad():
+            found = torch.linalg.vector_norm(plain(torch.from_numpy(inputs).double()) - walked.values, dim=1)
+        bound = _with_own_rounding(walked)
+        refuse_overflow(bound, first=seen)
+        refuse_violation(found, bound, walked, first=seen)
+        if not seen:
+            _refuse_other_arithmetic(network.module, other, inputs, bound)
+        promised.append(bound.numpy())
+        measured.append(found.numpy())
+        seen += len(inputs)
+        if progress is not None:
+            progress(seen, source.train.count)
+    rows = tuple(
+        LayerPart(name, known.size.gain, known.distance.weights, known.distance.shift) for name, known in layers.items()
+    )
+    return Promise(np.concatenate(promised), np.concatenate(measured), rows, source.train.name)
+
+
+def _with_own_rounding(walked: Walked) -> torch.Tensor:
+    """The bound is about the original in real numbers; a run of it is within twice the spread of those."""
+    return round_up(walked.bound + 2 * norm_up(walked.spread))
+
+
+def _open(compressed: Pact | Compressed | nn.Module | str | Path, network: Network) -> nn.Module:
+    if isinstance(compressed, nn.Module):
+        return compressed
+    if isinstance(compressed, (str, Path)):
+        compressed = Pact.read(compressed)
+    if not isinstance(compressed, (Pact, Compressed)):
+        needed = "a Pact, a Compressed, a torch.nn.Module or the path of a .pact file"
+        raise wrong_kind(compressed, needed=needed, where="compressed")
+    shell = copy.deepcopy(network.module) if isinstance(compressed.architecture, OwnModule) else None
+    return compressed.to_module(shell) if isinstance(compressed, Pact) else load_module(compressed, shell)
+
+
+def _arithmetic(module: nn.Module) -> str:
+    found = {tensor.dtype for tensor in module.parameters() if tensor.is_floating_point()}
+    if len(found) != 1 or not found <= _DTYPES.keys():
+        names = ", ".join(sorted(map(str, found)))
+        raise PactError(f"parameters of one type, float32 or float64, are needed, got {names}", where="compressed")
+    return _DTYPES[found.pop()]
+
+
+def check_same_structure(first: nn.Module, second: nn.Module) -> None:
+    """Two networks can be compared if they are the same modules with other weights."""
+    one, other = (
+        [
+            f"{name or 'the module itself'}: {type(part).__name__}({part.extra_repr()})"
+            for name, part in m.named_modules()
+        ]
+        for m in (first, second)
+    )
+    if one != other:
+        index = next((k for k, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), -1)
+        left, right = (lines[index] if lines else "nothing" for lines in (one, other))
+        raise PactError(
+            f"the two networks are not of one structure: {left} against {right}",
+            where="compressed",
+            hint="a promise compares one network under two sets of weights",
+        )
+
+
+def refuse_overflow(bound: torch.Tensor, *, first: int) -> None:
+    bad = torch.nonzero(~torch.isfinite(bound))
+    if len(bad):
+        raise PactError(
+            "an activation of one of the networks may overflow its precision: nothing can be said about their distance",
+            where=f"sample {first + int(bad[0])}",
+            hint="scale the inputs or weights down, or use float64",
+        )
+
+
+def _refuse_other_arithmetic(
+    original: nn.Module, compressed: nn.Module, inputs: NDArray[np.float32], bound: torch.Tensor
+) -> None:
+    """The first batch as both networks are run in practice, each in its own precision: the bound must hold there."""
+    logits = []
+    with torch.no_grad():
+        for module in (original, compressed):
+            dtype = next(tensor.dtype for tensor in module.parameters() if tensor.is_floating_point())
+            logits.append(copy.deepcopy(module).eval()(torch.from_numpy(inputs).to(dtype)).double())
+    bad = torch.nonzero(~(torch.linalg.vector_norm(logits[0] - logits[1], dim=1) <= bound))
+    if len(bad):
+        raise PactError(
+            "the networks differ by more than was proven when they are run as they are",
+            where=f"sample {int(bad[0])}",
+            hint="a network looks at the type of its numbers, or this torch runs with reduced precision or fast "
+            "convolution algorithms: see docs/certificate.md",
+        )
+
+
+def refuse_violation(found: torch.Tensor, bound: torch.Tensor, walked: Walked, *, first: int) -> None:
+    """A larger difference than was proven: then the two modules do not run the same code."""
+    rounding = _SAME * (1 + float(walked.values.abs().max()))
+    bad = torch.nonzero(~(found <= bound + rounding))
+    if len(bad):
+        index = int(bad[0])
+        raise PactError(
+            f"the networks differ by {float(found[index]):.6g}, more than the proven {float(bound[index]):.6g}",
+            where=f"sample {first + index}",
+            hint="the two modules do not run the same code, or their logits are not finite",
+        )

@@ -1,0 +1,190 @@
+"""Two networks of one structure, run as one: how far apart can their activations be?
+
+One of them is run. Every tensor of that run carries, for each sample, a number `bound`: the same tensor of the other
+network, run in its stated precision on any machine, is within `bound` of this one in the l2 norm. This one is meant in
+real numbers: its values are computed in float64 and carry their own rounding bounds (network/rounding).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from netpact.core.errors import PactError
+from netpact.deviations.layer_bounds import LayerBounds
+from netpact.deviations.outward import norm_up
+from netpact.network.rounding.counting import Logits
+from netpact.network.rounding.tolerance import (
+    BadSampleError,
+    Rounding,
+    Spread,
+    flushed_part,
+    make_spread,
+    rounding,
+    value_of,
+)
+
+
+@dataclass
+class Walk:
+    """One run: the precision of the other network, and what was met that has no rule."""
+
+    own: Rounding
+    other: Rounding
+    unknown: list[str] = field(default_factory=list)
+
+    def problems(self) -> list[str]:
+        return sorted({*self.own.unknown, *self.unknown})
+
+
+class Deviation(Tensor):
+    """A tensor of the network that is run, and a bound for each sample on where the other network's tensor is."""
+
+    held: Spread
+    bound: Tensor
+    walk: Walk
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        from netpact.deviations.deviation_rules import apply_rule
+
+        return apply_rule(func, args, kwargs or {})
+
+
+class LayerTensor(Tensor):
+    """A parameter or buffer. Only its layer may use it: elsewhere nobody would notice that the other's differs."""
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        from netpact.deviations.deviation_rules import apply_rule
+
+        return apply_rule(func, args, kwargs or {})
+
+
+class Strays(TorchFunctionMode):
+    """While entered, refuses what is computed from a layer's tensors that are reached by another way: from a list."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self._own = {tensor.untyped_storage()._cdata for tensor in (*module.parameters(), *module.buffers())}
+        self.is_inside_layer = False
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if not self.is_inside_layer:
+            for tensor in _plain_tensors((args, kwargs or {})):
+                if tensor.untyped_storage()._cdata in self._own:
+                    name = getattr(func, "__name__", str(func))
+                    raise PactError(
+                        f"the operation {name} uses a parameter or buffer outside its layer",
+                        where="network",
+                        hint="let only the layer that owns a tensor use it",
+                    )
+        return func(*args, **(kwargs or {}))
+
+
+def _plain_tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, dict):
+        return _plain_tensors(tuple(value.values()))
+    if isinstance(value, (tuple, list)):
+        return [tensor for part in value for tensor in _plain_tensors(part)]
+    return [value] if isinstance(value, Tensor) and not isinstance(value, (Deviation, LayerTensor, Spread)) else []
+
+
+def make_deviation(held: Spread, bound: Tensor, walk: Walk) -> Deviation:
+    wrapped = value_of(held).as_subclass(Deviation)
+    wrapped.held, wrapped.bound, wrapped.walk = held, bound, walk
+    return wrapped
+
+
+def size_of(held: Spread) -> Tensor:
+    """An upper bound on the norm of each sample's activation in real numbers."""
+    return norm_up(value_of(held).abs() + held.spread)
+
+
+@dataclass(frozen=True)
+class Walked(Logits):
+    """One batch of logits of the network that was run, and for each sample how far the other network's may be."""
+
+    bound: Tensor
+
+
+class Walker:
+    """A module prepared to be compared with another one of its structure. The module given is not changed.
+
+    layers            for every layer with weights, by name, what is known of the other network's
+    arithmetic        the precision that rounding bounds of the values are for
+    other_arithmetic  the precision that the other network is run in
+    """
+
+    def __init__(
+        self, module: nn.Module, layers: Mapping[str, LayerBounds], *, arithmetic: str, other_arithmetic: str
+    ) -> None:
+        self._module = copy.deepcopy(module).double().eval()
+        self._arithmetic = arithmetic
+        with rounding(other_arithmetic) as found:
+            self._other = found
+        self._seen = 0
+        self._strays = Strays(self._module)
+        parts = dict(self._module.named_modules())
+        for name, bounds in layers.items():
+            part = parts[name]
+            part.forward = partial(_through_layer, self._strays, name, copy.deepcopy(part), bounds)
+        for part in parts.values():
+            for tensors in (part._parameters, part._buffers):
+                for key, tensor in tensors.items():
+                    if tensor is not None:
+                        tensors[key] = tensor.detach().as_subclass(LayerTensor)
+
+    @torch.no_grad()
+    def __call__(self, inputs: NDArray[np.float32]) -> Walked:
+        x = torch.from_numpy(inputs).double()
+        with rounding(self._arithmetic, collect=True) as own:
+            walk = Walk(own, self._other)
+            flushed = flushed_part(torch.from_numpy(inputs))
+            start = make_spread(x.clone(), own.limit(flushed, x.abs()))
+            # The other network's machine may flush the same numbers, or not.
+            bound = norm_up(flushed) if bool(flushed.any()) else torch.zeros(len(x), dtype=torch.float64)
+            try:
+                with self._strays:
+                    logits = self._module(make_deviation(start, bound, walk))
+            except BadSampleError as error:
+                raise error.at(self._seen + error.row) from error
+        self._seen += len(x)
+        if problems := walk.problems():
+            raise PactError(
+                "no bound on the difference of two networks is known for:\n  " + "\n  ".join(problems),
+                where="network",
+                hint="docs/promises.md lists what is supported",
+            )
+        if not isinstance(logits, Deviation):
+            raise PactError("the network does not return one tensor of logits computed from its input", where="network")
+        # Nothing is known of what may overflow; infinity times zero is no number at all.
+        spread, bound = (
+            found.nan_to_num(nan=torch.inf, posinf=torch.inf) for found in (logits.held.spread, logits.bound)
+        )
+        return Walked(value_of(logits.held), spread, bound)
+
+
+def _through_layer(strays: Strays, name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> Any:
+    from netpact.deviations.layer_rule import follow_layer
+
+    strays.is_inside_layer = True
+    try:
+        return follow_layer(name, layer, bounds, x)
+    finally:
+        strays.is_inside_layer = False

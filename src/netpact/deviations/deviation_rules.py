@@ -1,0 +1,270 @@
+"""What each operation does to the bound on the difference of two networks; everything else is refused by name.
+
+Each rule has two parts: how much the operation enlarges a difference that is there, and what the other network's own
+rounding adds, which is proportional to its activations: at most those of the network that is run plus the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from netpact.core.errors import PactError
+from netpact.deviations.deviation import Deviation, LayerTensor, Walk, make_deviation, size_of
+from netpact.deviations.lipschitz import (
+    Sides,
+    adaptive_pool_constant,
+    averaging_norm,
+    copying_norm,
+    max_pool_constant,
+    mixes_samples,
+)
+from netpact.deviations.outward import norm_up, round_up, round_up_float
+from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
+from netpact.network.rounding.rules import JOINS, MOVES, SUMS
+from netpact.network.rounding.sum_rules import AVERAGES
+from netpact.network.rounding.tolerance import NoRuleError, Spread, value_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation: how it was called, and what it gave in the network that is run."""
+
+    func: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+    walk: Walk
+
+    @property
+    def first(self) -> Deviation:
+        return _as_deviation(self.args[0] if self.args else None)
+
+    @property
+    def root(self) -> float:
+        """The root of how many entries the result has for one sample: the norm of that many ones."""
+        return round_up_float(math.sqrt(value_of(self.result)[0].numel()))
+
+    def repeat(self, tensor: Tensor) -> Any:
+        """The same call with another first tensor."""
+        return self.func(tensor, *self.args[1:], **self.kwargs)
+
+    def picked(self, bound: Tensor) -> Tensor:
+        """Where entries are picked, not computed, there is nothing to round; small ones may still be lost."""
+        return round_up(bound + self.walk.other.underflow(1) * self.root)
+
+
+def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name = getattr(func, "__name__", str(func))
+    found = [entry for entry in _flat((args, kwargs)) if isinstance(entry, (Deviation, LayerTensor))]
+    walks = [entry.walk for entry in found if isinstance(entry, Deviation)]
+    plain_args, plain_kwargs = _map(args), {key: _map(value) for key, value in kwargs.items()}
+    refused_before = len(walks[0].own.unknown) if walks else 0
+    result = func(*plain_args, **plain_kwargs)
+    if not any(isinstance(part, Tensor) for part in _flat(result)):
+        return result  # a question such as x.shape
+    if not walks:
+        raise PactError(
+            f"the operation {name} uses a parameter or buffer outside its layer",
+            where="network",
+            hint="let only the layer that owns a tensor use it",
+        )
+    walk = walks[0]
+    if len(walk.own.unknown) > refused_before:
+        return _pack(result, math.inf, walk)
+    try:
+        if any(isinstance(entry, LayerTensor) for entry in found):
+            raise NoRuleError("by a parameter or buffer outside its layer")
+        if name not in _RULES:
+            raise NoRuleError("")
+        if name not in _OF_MANY and len(found) > 1:
+            raise NoRuleError("by a tensor that depends on the input")
+        bounds = _RULES[name](Step(func, args, kwargs, result, walk))
+    except NoRuleError as reason:
+        walk.unknown.append(f"{name} {reason}".strip())
+        return _pack(result, math.inf, walk)
+    if result is plain_args[0]:  # changed in place: whoever holds the tensor sees it, and its bound
+        args[0].bound = bounds
+        return args[0]
+    return _pack(result, bounds, walk)
+
+
+def _pointwise(step: Step) -> Tensor:
+    """A function of every entry by itself, n entries; what rounding adds is described by Pointwise.
+
+    e_out = m + gamma (of_value (|f(h)| + m) + of_input (|h| + e) + fixed sqrt(n)),   m = slope e + jump sqrt(n)
+    """
+    known = describe(step.func.__name__, step.args, step.kwargs)
+    other, x = step.walk.other, step.first
+    felt = round_up(size_of(x.held) + x.bound)
+    moved = round_up(known.slope * x.bound + known.jump * step.root)
+    reach = known.of_value * (size_of(step.result) + moved) + known.of_input * felt + known.fixed * step.root
+    tiny = other.underflow(1) * (felt + (known.fixed + 1) * step.root)
+    bound = round_up(moved + other.gamma(known.roundings) * reach + tiny)
+    return bound if not known.roundings else other.limit(bound, felt, **overflow_limits(known))
+
+
+def _add(step: Step) -> Tensor:
+    """A sum or difference: e = e_1 + e_2. An entry that is added in many places counts that many times, by the root."""
+    if len(step.args) != 2:
+        raise NoRuleError("with named tensors")
+    shape = value_of(step.result).shape
+    total = torch.zeros(shape[0], dtype=torch.float64)
+    for part in step.args:
+        if isinstance(part, (int, float)):
+            continue
+        x = _as_deviation(part)
+        own = value_of(x.held).shape
+        if len(own) != len(shape) or own[0] != shape[0]:
+            raise NoRuleError("that lines the samples up with another axis")
+        copies = math.prod(shape) // math.prod(own)
+        total = total + round_up_float(math.sqrt(copies)) * x.bound
+    # Numbers written in the program are rounded before they are added.
+    numbers = sum(abs(part) for part in step.args if isinstance(part, (int, float)))
+    fixed = step.walk.other.gamma(1) * numbers * step.root
+    total = round_up(total + fixed)
+    reach = size_of(step.result) + total
+    bound = step.picked(round_up(total + step.walk.other.gamma(1) * reach))
+    return step.walk.other.limit(bound, reach, plus=numbers)
+
+
+def _join(step: Step) -> Tensor:
+    """Joined along an axis, or a new one: e = sqrt(e_1^2 + e_2^2 + ...)."""
+    if not step.args:
+        raise NoRuleError("with named tensors")
+    tensors = step.args[0]
+    axis = step.kwargs.get("dim", step.args[1] if len(step.args) > 1 else 0)
+    if axis % value_of(step.result).dim() == 0:
+        raise NoRuleError("along the samples' axis")
+    return norm_up(torch.stack([_as_deviation(tensor).bound for tensor in tensors], dim=1))
+
+
+def _move(step: Step) -> Tensor | list[Tensor]:
+    norms = copying_norm(step.repeat, tuple(value_of(step.first.held).shape))
+    if norms is None:
+        raise NoRuleError("across samples")
+    bounds = [round_up(norm * step.first.bound) for norm in norms]
+    return bounds if isinstance(step.result, (tuple, list)) else bounds[0]
+
+
+def _average(terms_of: Callable[[Tensor, Tensor], int]) -> Callable[[Step], Tensor]:
+    """Means or sums of n entries: e_out = |A| (e + gamma_{n+1} (|h| + e))."""
+
+    def rule(step: Step) -> Tensor:
+        x, values = step.first, value_of(step.first.held)
+        norm = averaging_norm(step.repeat, tuple(values.shape[1:]))
+        if norm is None:
+            raise NoRuleError("across samples")
+        terms = terms_of(values, value_of(step.result))
+        felt = round_up(size_of(x.held) + x.bound)
+        tiny = step.walk.other.underflow(terms) * step.root
+        bound = round_up(norm * (x.bound + step.walk.other.gamma(terms + 1) * felt) + tiny)
+        return step.walk.other.limit(bound, felt, gain=terms)
+
+    return rule
+
+
+def _max_pool(axes: int) -> Callable[[Step], Tensor]:
+    def rule(step: Step) -> Tensor:
+        windows = tuple(value_of(step.result).shape[-axes:])
+        return step.picked(_max_pool_constant(*step.args, windows=windows, **step.kwargs) * step.first.bound)
+
+    return rule
+
+
+def _max_pool_constant(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    *,
+    windows: Sides,
+) -> float:
+    kernel = _sides(kernel_size, windows)
+    steps = kernel if stride is None or stride == [] else _sides(stride, windows)
+    return max_pool_constant(kernel=kernel, stride=steps, dilation=_sides(dilation, windows), windows=windows)
+
+
+def _sides(value: Any, windows: Sides) -> Sides:
+    given = (value,) if isinstance(value, int) else tuple(value)
+    return given * len(windows) if len(given) == 1 else given
+
+
+def _adaptive_max_pool(step: Step) -> Tensor:
+    sides, windows = (tuple(value_of(image).shape[-2:]) for image in (step.first.held, step.result))
+    return step.picked(adaptive_pool_constant(sides=sides, windows=windows) * step.first.bound)
+
+
+def _largest(step: Step) -> Tensor:
+    """Each entry is looked at once: |max a - max b| <= |a - b|_2 for each group, and the groups have none in common."""
+    if mixes_samples(step.repeat, tuple(value_of(step.first.held).shape[1:])):
+        raise NoRuleError("across samples")
+    return step.picked(step.first.bound)
+
+
+def _orient(step: Step) -> Tensor:
+    """Whole numbers from the sample itself: the same in both networks. Of anything else it has no constant."""
+    if bool(step.first.bound.any()):
+        raise NoRuleError("of anything but the input")
+    return step.first.bound.clone()
+
+
+def _as_deviation(value: Any) -> Deviation:
+    if not isinstance(value, Deviation):
+        raise NoRuleError(f"of a {type(value).__name__} that does not come from the input")
+    return value
+
+
+def _pack(result: Any, bounds: Any, walk: Walk) -> Any:
+    if isinstance(result, (tuple, list)):
+        each = bounds if isinstance(bounds, list) else [bounds] * len(result)
+        return type(result)(_pack(part, bound, walk) for part, bound in zip(result, each, strict=True))
+    if not isinstance(result, Spread):
+        return result
+    if not isinstance(bounds, Tensor):
+        shape = value_of(result).shape[:1] or (1,)
+        bounds = torch.full(shape, bounds, dtype=torch.float64)
+    return make_deviation(result, bounds, walk)
+
+
+def _map(value: Any) -> Any:
+    if isinstance(value, Deviation):
+        return value.held
+    if isinstance(value, LayerTensor):
+        return value.as_subclass(Tensor)
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        return type(value)(_map(entry) for entry in value)
+    return value
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [entry for part in value.values() for entry in _flat(part)]
+    if isinstance(value, (tuple, list)):
+        return [entry for part in value for entry in _flat(part)]
+    return [value]
+
+
+_OF_MANY = {*SUMS, *JOINS}  # may join several tensors that come from the input
+
+_RULES: dict[str, Callable[[Step], Any]] = {
+    **dict.fromkeys(MOVES, _move),
+    **dict.fromkeys(JOINS, _join),
+    **dict.fromkeys(SUMS, _add),
+    **{name: _average(terms_of) for name, (_, terms_of) in AVERAGES.items()},
+    **dict.fromkeys(POINTWISE, _pointwise),
+    "max_pool1d": _max_pool(1),
+    "max_pool2d": _max_pool(2),
+    "adaptive_max_pool2d": _adaptive_max_pool,
+    "amax": _largest,
+    "amin": _largest,
+    "orient": _orient,
+}

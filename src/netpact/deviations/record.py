@@ -1,0 +1,103 @@
+"""The record of a promise: for each sample, how far the compressed network's logits can be from the original's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpact.core.errors import PactError
+
+_QUANTILES = {"least": 0.0, "quarter": 0.25, "median": 0.5, "three quarters": 0.75, "most": 1.0}
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LayerPart:
+    """What one layer contributes: norm >= |W^|_op enlarges what is there, change >= |W - W^|_op and shift >= |b - b^|_2
+    add to it."""
+
+    name: str
+    norm: float
+    change: float
+    shift: float
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """A proven bound on |compressed logits - original logits|_2 for each of the samples, in their order.
+
+    It holds for any run of either network in its stated precision, and for both in real numbers. It is no statement
+    about other samples, and it does not fail with some probability. measured is what one run found.
+    """
+
+    promised: Numbers
+    measured: Numbers
+    layers: tuple[LayerPart, ...]
+    data_name: str
+
+    def __post_init__(self) -> None:
+        if self.promised.shape != self.measured.shape or self.promised.ndim != 1 or not len(self.promised):
+            raise PactError(
+                f"one promised and one measured number for each sample is needed, got shapes {self.promised.shape} "
+                f"and {self.measured.shape}",
+                where="promise",
+            )
+        for numbers in (self.promised, self.measured):
+            numbers.flags.writeable = False
+
+    @property
+    def kind(self) -> str:
+        return "promise"
+
+    @property
+    def samples(self) -> int:
+        return len(self.promised)
+
+    @property
+    def looseness(self) -> float:
+        """The median over the samples of promised / measured; infinite where both networks compute the same."""
+        with np.errstate(divide="ignore"):
+            return float(np.median(self.promised / self.measured))
+
+    def quantiles(self) -> dict[str, float]:
+        """Of the promised errors: least, quarter, median, three quarters, most. Never below the true quantile."""
+        return _quantiles(self.promised)
+
+    def __str__(self) -> str:
+        found, seen = self.quantiles(), _quantiles(self.measured)
+        width = max(len("layer"), *(len(part.name) for part in self.layers))
+        rows = [
+            f"  {part.name:<{width}}  {part.norm:>10.4g}  {part.change:>10.4g}  {part.shift:>10.4g}"
+            for part in self.layers
+        ]
+        return "\n".join(
+            [
+                f"promise: on these {self.samples:,} samples of {self.data_name} the logits differ by at most "
+                f"{found['most']:.4g} (median {found['median']:.4g}) in the l2 norm",
+                f"  measured: at most {seen['most']:.4g} (median {seen['median']:.4g})",
+                f"  {'layer':<{width}}  {'|W^|':>10}  {'|W - W^|':>10}  {'|b - b^|':>10}",
+                *rows,
+            ]
+        )
+
+    def to_json(self) -> dict[str, object]:
+        looseness = self.looseness
+        return {
+            "kind": self.kind,
+            "data": self.data_name,
+            "samples": self.samples,
+            "promised": self.quantiles(),
+            "measured": _quantiles(self.measured),
+            "looseness": looseness if np.isfinite(looseness) else None,
+            "layers": [
+                {"name": part.name, "norm": part.norm, "change": part.change, "shift": part.shift}
+                for part in self.layers
+            ],
+        }
+
+
+def _quantiles(numbers: Numbers) -> dict[str, float]:
+    return {name: float(np.quantile(numbers, share, method="higher")) for name, share in _QUANTILES.items()}

@@ -1,0 +1,1 @@
+"""Certify and verify: what a file states, and what was there before the certified samples."""

@@ -1,0 +1,88 @@
+"""certify_original: a bound on the risk of the network before compression, from fresh unlabelled samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch import nn
+
+from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
+from netpact.certificates.names import make_name
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.core.limits import Limits
+from netpact.core.progress import Progress
+from netpact.datasets import Data
+from netpact.datasets.overlap import summarise_inputs
+from netpact.models import OwnModel
+from netpact.network import ToleranceRun
+from netpact.pacts.certification import state_risk
+from netpact.pacts.originals.disagreement import (
+    ORIGINAL_ARITHMETIC,
+    check_inputs_fit,
+    check_original,
+    count_disagreements,
+    hash_network,
+    name_network,
+)
+from netpact.pacts.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
+from netpact.pacts.priors import open_subject
+
+
+def certify_original(
+    pact: Pact | str | Path,
+    original: nn.Module,
+    data: Data | object,
+    unlabelled: object,
+    *,
+    delta: float = 0.05,
+    model: OwnModel | None = None,
+    base: Base | None = None,
+    repeats: bool = False,
+    public_seed: str = "",
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    progress: Progress | None = None,
+) -> OriginalCertificate:
+    """A bound on the risk of the original network, with probability 1 - delta over training and unlabelled samples.
+
+        risk(original) <= B(errors, m, bits, delta/2) + B(disagreements, n, 0 bits, delta/2)
+
+    The first term is the certificate of the network in the file; the second bounds how often the two networks disagree.
+    Both networks were fixed before the unlabelled samples were seen, so these cost no bits. Samples that also occur in
+    the training or test data are refused.
+
+    original    the trained network itself, float32
+    unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not looked at
+    public_seed  as for certify
+    repeats     declares that the distribution repeats values, as for certify: copies of inputs are counted as well
+    model       for a file that holds a user's own module: the function that makes it, as for certify
+    """
+    risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
+    subject = open_subject(pact, data, model=model, base=base, repeats=repeats, max_parameters=max_parameters)
+    check_original(original)
+    fresh = open_unlabelled(unlabelled)
+    check_inputs_fit(fresh, subject.data)
+    inputs = summarise_inputs(fresh)
+    refuse_overlap(inputs, subject.data, name=fresh.name)
+    half = delta / 2  # a power of two: no rounding
+    compressed = state_risk(subject, delta=half, public_seed=public_seed)
+    counted = count_disagreements(
+        ToleranceRun(subject.module, compressed.arithmetic),
+        ToleranceRun(original, ORIGINAL_ARITHMETIC),
+        drawn_inputs(fresh, repeats=repeats),
+        progress=progress,
+    )
+    share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
+    return OriginalCertificate(
+        bound=add_bounds(compressed_bound=compressed.bound, disagreement_bound=share),
+        delta=delta,
+        compressed=compressed,
+        disagreements=counted.disagreements,
+        disagreement_bound=share,
+        unlabelled_samples=counted.samples,
+        unlabelled_duplicates=inputs.duplicates,
+        unlabelled_name=make_name(fresh.name),
+        unlabelled_fingerprint=inputs.fingerprint,
+        original_name=make_name(name_network(original)),
+        original_sha256=hash_network(original),
+        original_arithmetic=ORIGINAL_ARITHMETIC,
+    )

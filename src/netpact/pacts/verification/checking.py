@@ -1,0 +1,165 @@
+"""verify: check a pact from file and data alone, with a second implementation of the bound and its own counting."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from torch import nn
+
+from netpact.certificates import Certificate, check_bound
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact, as_pact
+from netpact.core.errors import PactError
+from netpact.core.limits import Limits
+from netpact.core.progress import Progress
+from netpact.datasets import Data
+from netpact.models import OwnModel
+from netpact.pacts.priors import Ground, Subject, open_subject
+from netpact.pacts.verification.own_words import compare_module, in_own_words
+from netpact.pacts.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
+from netpact.pacts.verification.recount import count_anew
+from netpact.pacts.verification.verdict import Verdict
+
+
+def verify(
+    pact: Pact | Compressed | str | Path,
+    data: Data | object,
+    *,
+    model: OwnModel | str | None = None,
+    base: Base | str | Path | None = None,
+    base_data: object = None,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Decode, recount, recompute, compare. A file that does not decode is a PactError, a false statement a refusal.
+
+    pact  a Pact, or the path of a .pact file
+    base  the base network that the certificate names, as open_base gives it, or its file; or a helper as retrain_helper
+          gives it, which need not be the stated one bit for bit: the errors counted here are those that it leads to
+    """
+    pact = as_pact(pact)
+    certificate = pact.certificate
+    subject = open_subject(
+        pact, data, model=model, base=base, base_data=base_data, stated=certificate, max_parameters=max_parameters
+    )
+    if certificate is None:
+        return Verdict(("the file has no certificate",), None)
+    return check_risk(subject, certificate, progress)
+
+
+def check_risk(subject: Subject, certificate: Certificate, progress: Progress | None = None) -> Verdict:
+    """What verify checks, on what was opened already."""
+    source, base = subject.data, subject.base
+    # The cheap comparisons come first: a refusal need not wait for the data to be run through the network.
+    reasons = _compare_statement(subject, certificate)
+    if reasons:
+        return Verdict(tuple(reasons), certificate)
+    module = subject.module
+    # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
+    try:
+        ground = subject.ground
+        reasons, given = compare_prior(certificate, base, ground)
+    except PactError as error:
+        if error.where == "base_data":
+            raise  # a slip of whoever verifies, not a false statement
+        return Verdict((f"{error.where}: {error.what}",), certificate)
+    other, notes = compare_module(certificate, subject)
+    reasons += other + _compare_copies(certificate, ground) + compare_order(certificate, ground, source.train)
+    if reasons:
+        return Verdict(tuple(reasons), certificate)
+    errors, samples, near_ties = count_anew(module, ground.samples, certificate.arithmetic, progress)
+    if samples != certificate.samples:
+        which = "training samples" + (" without copies" if ground.copies and not certificate.repeats else "")
+        reasons.append(f"the data have {samples:,} {which}, the certificate says {certificate.samples:,}")
+        # No bound is computed from counts that are false: a billion samples would take the verifier long.
+        return Verdict(tuple(reasons), certificate, errors)
+    if errors > certificate.errors:
+        reasons.append(f"{errors:,} errors counted, the certificate says {certificate.errors:,}")
+    own_bound = _recompute(certificate, reasons)
+    false, hold_out = check_hold_out(certificate, subject)
+    reasons += false
+    # Of a helper that came out otherwise the test errors were never stated.
+    same = base is None or not base.retrained or given == SAME_HELPER
+    test_error = _check_test(module, source, certificate, reasons if same else [])
+    if reasons:
+        return Verdict(tuple(reasons), certificate, errors, own_bound, test_error, given)
+    said, further = in_own_words(
+        certificate,
+        subject,
+        near_ties=near_ties if same and errors == certificate.errors else None,
+        hold_out=hold_out if same else None,
+    )
+    return Verdict((), said, errors, own_bound, test_error, given, (*notes, *further))
+
+
+def _compare_statement(subject: Subject, certificate: Certificate) -> list[str]:
+    """What can be compared without running the network. Bits are recounted from the message itself."""
+    message, data = subject.pact.message, subject.data
+    version, _, arithmetic = subject.header
+    length = len(message)
+    # Elias delta of length + 1, written out a second time.
+    digits = (length + 1).bit_length()
+    code_bits = 8 * length + (digits - 1) + 2 * (digits.bit_length() - 1) + 1
+    found: list[tuple[str, object, object]] = [
+        ("the message's sha256", hashlib.sha256(message).hexdigest(), certificate.message_sha256),
+        ("the number of bytes", length, certificate.message_bytes),
+        ("the number of bits", code_bits, certificate.code_bits),
+        ("the arithmetic", arithmetic, certificate.arithmetic),
+        ("the decoder version", version, certificate.decoder_version),
+        ("the number of classes", data.classes, certificate.classes),
+        ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
+    ]
+    reasons = [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
+    if certificate.order == "public-seed" and data.train.fingerprint() != certificate.data_fingerprint:
+        reasons.append("the certificate's samples are sorted: give FILE.npz:sorted, or sort_samples(data)")
+    return reasons
+
+
+def _compare_copies(certificate: Certificate, ground: Ground) -> list[str]:
+    """Copies are found here; nobody's word is taken for their number."""
+    if ground.copies == certificate.copies:
+        return []
+    return [
+        f"{ground.copies:,} of the samples are exact copies of others, the certificate says {certificate.copies:,}: "
+        "copies are not counted unless the distribution is declared to repeat values"
+    ]
+
+
+def _recompute(certificate: Certificate, reasons: list[str]) -> float:
+    """The stated form by the second implementation; the other two forms are checked as well."""
+    own_bound = None
+    for form, stated in (
+        (certificate.form, certificate.bound),
+        ("kl", certificate.kl_bound),
+        ("hoeffding", certificate.hoeffding_bound),
+    ):
+        opinion = check_bound(
+            errors=certificate.errors,
+            samples=certificate.samples,
+            code_bits=certificate.code_bits,
+            delta=certificate.delta,
+            form=form,
+            bound=stated,
+        )
+        own_bound = opinion.own_bound if own_bound is None else own_bound
+        if not opinion.holds:
+            reasons.append(f"the {form} bound is {opinion.own_bound:.6f}, the certificate says {stated:.6f}")
+    assert own_bound is not None
+    return own_bound
+
+
+def _check_test(module: nn.Module, data: Data, certificate: Certificate, reasons: list[str]) -> float | None:
+    """The test error found here. It is no part of the bound, but a stated one must be true as well."""
+    if data.test is None:
+        return None
+    errors, samples, _ = count_anew(module, data.test, certificate.arithmetic)
+    if certificate.test_errors is not None:
+        for what, own, stated in (
+            ("the test data's fingerprint", data.test.fingerprint(), certificate.test_fingerprint),
+            ("the number of test samples", samples, certificate.test_samples),
+        ):
+            if own != stated:
+                reasons.append(f"{what} is {own}, the certificate says {stated}")
+        if errors > certificate.test_errors:
+            reasons.append(f"{errors:,} test errors counted, the certificate says {certificate.test_errors:,}")
+    return errors / samples

@@ -1,0 +1,97 @@
+"""Is what a certificate says about its prior true: the kind, the base network, the helper and its hold-out bound?"""
+
+from __future__ import annotations
+
+from netpact.certificates import Certificate, Helper, check_bound, read_object
+from netpact.coding.format import Base
+from netpact.core.errors import PactError
+from netpact.datasets import Samples, is_sorted
+from netpact.pacts.priors import Ground, Subject, helper_module
+from netpact.pacts.verification.recount import Recount, count_anew
+from netpact.training import Recipe
+
+STATED_HELPER = "given the stated helper"
+SAME_HELPER = "with the helper trained again, bit for bit the stated one"
+OTHER_HELPER = "with the helper trained again, which is NOT bit for bit the stated one"
+
+
+def compare_prior(certificate: Certificate, base: Base | None, ground: Ground) -> tuple[list[str], str]:
+    """Reasons to refuse, and what an agreement rests on."""
+    if ground.prior != certificate.prior:
+        return [f"the kind of prior is {ground.prior}, the certificate says {certificate.prior}"], ""
+    if base is None:
+        return [], ""
+    if certificate.helper is not None:
+        return _compare_helper(certificate, certificate.helper, base, ground)
+    if base.sha256 != certificate.base_sha256:
+        return [f"the base network's sha256 is {base.sha256}, the certificate says {certificate.base_sha256}"], ""
+    # Without the base's data, and where its file tells nothing, the stated fingerprint is a declaration.
+    told = ground.base_data_fingerprint
+    if told and told != certificate.base_data_fingerprint:
+        stated = certificate.base_data_fingerprint or "nothing"
+        return [f"the fingerprint of the base's training data is {told}, the certificate says {stated}"], ""
+    return [], ""
+
+
+def _compare_helper(certificate: Certificate, stated: Helper, base: Base, ground: Ground) -> tuple[list[str], str]:
+    recipe = Recipe.from_json(read_object(stated.recipe))
+    split = ground.split
+    assert split is not None  # the kind of prior agrees
+    found: list[tuple[str, object, object]] = [
+        ("the split in the message", str(split), f"{stated.percent} % by counter {stated.counter}"),
+        ("the split of the recipe", str(recipe.split), str(split)),
+        ("the number of samples to count on", ground.samples.count, certificate.samples),
+    ]
+    reasons = [f"{what} is {own}, expected {said}" for what, own, said in found if own != said]
+    if base.recipe is not None and base.recipe != recipe:
+        reasons.append("the recipe in the helper's file is not the one that the certificate states")
+    same = base.sha256 == stated.sha256
+    if not same and not base.retrained:
+        reasons.append(f"the helper network's sha256 is {base.sha256}, the certificate says {stated.sha256}")
+    return reasons, (SAME_HELPER if same else OTHER_HELPER) if base.retrained else STATED_HELPER
+
+
+def compare_order(certificate: Certificate, ground: Ground, samples: Samples) -> list[str]:
+    """Is the stated order of the samples what is found here? A declared one cannot be checked, and stays a premise."""
+    if certificate.order == "published" and not ground.published:
+        return [
+            "the certificate says that the samples stand in the order of a published data set, but their fingerprint "
+            "is that of none"
+        ]
+    if certificate.order == "public-seed" and not is_sorted(samples, repeats=certificate.repeats):
+        return [
+            "the certificate says that the order of the samples is that of their hashes, without copies, but it is "
+            "another one"
+        ]
+    return []
+
+
+def check_hold_out(certificate: Certificate, subject: Subject) -> tuple[list[str], Recount | None]:
+    """Count and compute the hold-out bound again, where there is one; reasons to refuse, and what was counted."""
+    stated, base, data, ground = certificate.helper, subject.base, subject.data, subject.ground
+    if stated is None or base is None:
+        return [], None
+    reasons = []
+    assert ground.split is not None  # the kind of prior agrees
+    seen = len(ground.split.indices(data.train.count)[0])
+    if seen != stated.samples:
+        reasons.append(f"the helper has seen {seen:,} samples, the certificate says {stated.samples:,}")
+    try:
+        recipe = Recipe.from_json(read_object(stated.recipe))
+        module = helper_module(base, recipe, data, max_parameters=subject.max_parameters)
+    except PactError as error:
+        return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"], None
+    found = count_anew(module, ground.samples, certificate.arithmetic)
+    if found.errors > stated.errors:
+        reasons.append(f"{found.errors:,} errors of the helper counted, the certificate says {stated.errors:,}")
+    opinion = check_bound(
+        errors=stated.errors,
+        samples=found.samples,
+        code_bits=0,
+        delta=certificate.delta,
+        form="exact",
+        bound=stated.bound,
+    )
+    if not opinion.holds:
+        reasons.append(f"the hold-out bound is {opinion.own_bound:.6f}, the certificate says {stated.bound:.6f}")
+    return reasons, found

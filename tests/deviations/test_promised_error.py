@@ -1,0 +1,221 @@
+"""The law of promises: measured <= promised, for every kind of network that is supported."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from network.rounding_nets import NETS, make_inputs, make_net
+from torch import Tensor, nn
+from torch.nn import functional
+
+import netpact
+from netpact.core.errors import PactError
+from netpact.datasets import ArraySamples, Data
+from netpact.deviations import Promise, Walker, compare, promised_error
+from netpact.network import trace
+
+CLASSES = {"linear": 4}
+
+
+def data_for(name: str, *, scale: float, seed: int = 0) -> Data:
+    inputs = make_inputs(name, scale=scale, seed=seed)
+    classes = CLASSES.get(name, 3)
+    return Data(name, classes, ArraySamples(inputs, np.arange(len(inputs)) % classes, name, classes))
+
+
+def disturb(module: nn.Module, amount: float, generator: torch.Generator) -> nn.Module:
+    """Every parameter and buffer moved by this share of its size; batch norm's variances stay above 0."""
+    other = copy.deepcopy(module)
+    with torch.no_grad():
+        for tensor in [*other.parameters(), *other.buffers()]:
+            if tensor.is_floating_point():
+                tensor.mul_(1 + amount * (2 * torch.rand(tensor.shape, generator=generator) - 1))
+    return other
+
+
+def seeded_net(name: str, seed: int) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make_net(name)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(
+    name=st.sampled_from(sorted(NETS)),
+    seed=st.integers(0, 10_000),
+    exponent=st.floats(-8, -0.2),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+    double=st.booleans(),
+)
+def test_measured_never_exceeds_promised(name: str, seed: int, exponent: float, scale: float, double: bool) -> None:
+    original = seeded_net(name, seed)
+    compressed = disturb(original, 10**exponent, torch.Generator().manual_seed(seed))
+    if double:
+        compressed = compressed.double()
+    data = data_for(name, scale=scale, seed=seed)
+    promise = promised_error(original, compressed, data)
+    assert bool((promise.measured <= promise.promised).all())
+    inputs = next(iter(data.train.batches(64)))[0]
+    with torch.no_grad():
+        x = torch.from_numpy(inputs)
+        apart = original(x).double() - compressed(x.double() if double else x).double()
+    assert bool((torch.linalg.vector_norm(apart, dim=1).numpy() <= promise.promised).all())
+
+
+# The median over the samples of promised / measured at a change of 1 %: how loose the calculus may be, and is not.
+LOOSENESS = {
+    "linear": 1.01,
+    **dict.fromkeys(("mlp", "smooth", "leaky", "gates", "bends"), 12),
+    **dict.fromkeys(("conv", "pools", "residual", "numbers"), 60),
+    **dict.fromkeys(("affine", "moves"), 150),
+}
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_how_loose_promises_are(name: str, record_property: Callable[[str, object], None]) -> None:
+    found = []
+    for seed in range(5):
+        original = seeded_net(name, seed)
+        compressed = disturb(original, 0.01, torch.Generator().manual_seed(seed))
+        found.append(promised_error(original, compressed, data_for(name, scale=1.0)).looseness)
+    record_property("looseness", float(np.median(found)))
+    assert 1 <= np.median(found) <= LOOSENESS[name]
+
+
+def test_equal_networks_differ_by_rounding_alone() -> None:
+    for name in NETS:
+        original = seeded_net(name, 1)
+        promise = promised_error(original, copy.deepcopy(original), data_for(name, scale=1.0))
+        assert promise.measured.max() == 0
+        assert 0 < promise.promised.max() < 1e-2
+        assert all(part.change == part.shift == 0 for part in promise.layers)
+
+
+def test_the_rounding_of_either_network_is_part_of_it() -> None:
+    """Large numbers that cancel: float32 runs of one network differ from each other by more than real numbers do."""
+    original = nn.Linear(200, 2, bias=False)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        original.weight.copy_(torch.randn(2, 200, generator=generator) * 1e4)
+    x = torch.randn(16, 200, generator=generator).numpy()
+    data = Data("cancel", 2, ArraySamples(x, np.arange(16) % 2, "cancel", 2))
+    promise = promised_error(original, copy.deepcopy(original), data)
+    shuffled = torch.randperm(200, generator=generator)
+    with torch.no_grad():
+        one = original(torch.from_numpy(x))
+        other = functional.linear(torch.from_numpy(x)[:, shuffled], original.weight[:, shuffled])
+    apart = torch.linalg.vector_norm((one - other).double(), dim=1).numpy()
+    assert apart.max() > 0
+    assert (apart <= promise.promised).all()
+
+
+def test_methods_files_and_modules_give_one_promise() -> None:
+    digits = netpact.load_data("digits")
+    x, y = next(iter(digits.train.batches(100)))
+    data = Data("few", 10, ArraySamples(x, y, "few", 10))
+    original = netpact.build(netpact.parse_model("mlp", input_shape=(1, 8, 8), classes=10))
+    network = trace(original, data)
+    compressed = netpact.compress(network, netpact.Quantize(bits=6))
+    pact = netpact.seal(compressed)
+    promises = [promised_error(network, form, data) for form in (compressed, pact, pact.to_module())]
+    promises.append(promised_error(original, pact, (x, y)))
+    for promise in promises[1:]:
+        assert np.array_equal(promise.promised, promises[0].promised)
+    finer = promised_error(original, netpact.compress(network, netpact.Quantize(bits=8)), data)
+    assert finer.quantiles()["most"] < promises[0].quantiles()["least"]
+
+
+class Own(nn.Module):
+    def __init__(self, call: Callable[[Any, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.fc = nn.Linear(6, 6)
+        self.call = call
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.call(self, x)
+
+
+def own_data() -> Data:
+    x = np.random.default_rng(0).random((8, 6), dtype=np.float32)
+    return Data("own", 6, ArraySamples(x, np.arange(8) % 6, "own", 6))
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda m, x: m.fc(x) + m.fc.bias, "add by a parameter or buffer outside its layer"),
+        (lambda m, x: m.fc(x) + torch.ones(6).to(x.dtype), "add of a Tensor that does not come from the input"),
+        (lambda m, x: functional.linear(m.fc(x), m.fc.weight), "linear by a parameter or buffer outside its layer"),
+        (lambda m, x: m.fc(x) + torch.tanh(m.fc.bias), "the operation tanh uses a parameter or buffer"),
+        (lambda m, x: m.fc(x + x.mean(dim=0, keepdim=True)), "depend on the other samples"),
+    ],
+)
+def test_ways_around_a_layer_are_refused(call: Callable[[Any, Tensor], Tensor], problem: str) -> None:
+    module = Own(call)
+    with pytest.raises(PactError, match=problem):
+        promised_error(module, copy.deepcopy(module), own_data())
+
+
+def test_all_problems_are_named_at_once() -> None:
+    module = Own(lambda m, x: m.fc(x + torch.ones(6).to(x.dtype)) + m.fc.bias)
+    with pytest.raises(PactError) as caught:
+        promised_error(module, copy.deepcopy(module), own_data())
+    assert "add of a Tensor" in caught.value.what
+    assert "add by a parameter" in caught.value.what
+
+
+def test_networks_that_cannot_be_compared() -> None:
+    first = nn.Sequential(nn.Linear(6, 6), nn.ReLU())
+    for other, problem in (
+        (nn.Sequential(nn.Linear(6, 6), nn.Tanh()), "1: ReLU.* against 1: Tanh"),
+        (nn.Sequential(nn.Linear(6, 6)), "not of one structure"),
+        (nn.Sequential(nn.Linear(6, 6, bias=False), nn.ReLU()), "bias=True.* against .*bias=False"),
+        (nn.Sequential(nn.Linear(6, 6), nn.ReLU()).half(), "float32 or float64, are needed, got torch.float16"),
+        ("net.pact", "net.pact: cannot read the file"),
+    ):
+        with pytest.raises(PactError, match=problem):
+            promised_error(first, other, own_data())
+
+
+def test_other_code_under_the_same_names_is_found_out() -> None:
+    """One class, one set of layers, two computations: only the numbers tell."""
+    module = Own(lambda m, x: m.fc(x))
+    other = copy.deepcopy(module)
+    other.call = lambda m, x: m.fc(x) + 1.0
+    with pytest.raises(PactError, match=r"differ by .*, more than the proven"):
+        promised_error(module, other, own_data())
+
+
+def test_the_record() -> None:
+    original = seeded_net("mlp", 0)
+    compressed = disturb(original, 0.1, torch.Generator().manual_seed(0))
+    promise = promised_error(original, compressed, data_for("mlp", scale=1.0))
+    record = json.loads(json.dumps(promise.to_json()))
+    assert record["kind"] == promise.kind == "promise"
+    assert record["promised"]["most"] == promise.promised.max()
+    assert record["promised"]["least"] <= record["promised"]["median"] <= record["promised"]["most"]
+    assert [part["name"] for part in record["layers"]] == ["0", "3", "4"]
+    assert "promise: on these 16 samples" in str(promise)
+    with pytest.raises(ValueError, match="read-only"):
+        promise.promised[0] = 0
+    with pytest.raises(PactError, match="for each sample"):
+        Promise(np.ones(2), np.ones(3), (), "x")
+    same = promised_error(original, copy.deepcopy(original), data_for("mlp", scale=1.0))
+    assert same.to_json()["looseness"] is None
+
+
+def test_the_network_itself_is_left_alone() -> None:
+    original = seeded_net("conv", 0)
+    before = {name: tensor.clone() for name, tensor in original.state_dict().items()}
+    layers = {name: compare(run=part, other=part) for name, part in original.named_children() if name in "0136"}
+    Walker(original, layers, arithmetic="float32", other_arithmetic="float32")(make_inputs("conv", scale=1.0))
+    assert all(torch.equal(tensor, before[name]) for name, tensor in original.state_dict().items())
+    assert not any("forward" in vars(part) for part in original.modules())

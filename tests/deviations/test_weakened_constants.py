@@ -1,0 +1,173 @@
+"""Every constant is needed: where the calculus is tight, any of them made smaller lets two networks break the law."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from deviations.worst_cases import LAYERS, WORST, Layered, Worst, measure, pair
+from torch import nn
+from torch.nn import functional
+
+from netpact.deviations import deviation_rules, layer_bounds, layer_rule, measure_distance, widen
+from netpact.deviations.layer_kinds import KINDS, Kind, LayerSize
+
+TIGHT = 1.02
+WEAKER = 0.9
+
+
+def test_there_is_a_worst_case_for_every_operation() -> None:
+    """Signs are other names of the same rules, and the stem has no difference to enlarge."""
+    named = {name for name in deviation_rules._RULES if not name.startswith("__") or name == "__getitem__"}
+    assert set(WORST) == named - {"orient"}
+    assert set(LAYERS) == {kind.__name__ for kind in KINDS}
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_an_operation_s_constant_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, promised = measure(*pair(WORST[name]))
+    assert measured <= promised <= measured * TIGHT
+    rule = deviation_rules._RULES[name]
+
+    def weaker(step: deviation_rules.Step) -> Any:
+        found = rule(step)
+        return [WEAKER * part for part in found] if isinstance(found, list) else WEAKER * found
+
+    monkeypatch.setitem(deviation_rules._RULES, name, weaker)
+    measured, promised = measure(*pair(WORST[name]))
+    assert promised < measured
+
+
+OVERLAPPING = {
+    "max_pool1d": "max_pool_constant",
+    "max_pool2d": "max_pool_constant",
+    "adaptive_max_pool2d": "adaptive_pool_constant",
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_pooling_with_overlap_counts_every_window(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deviation_rules, OVERLAPPING[name], lambda **_: 1.0)
+    measured, promised = measure(*pair(WORST[name]))
+    assert promised < measured
+
+
+@pytest.mark.parametrize("name", ["cat", "stack"])
+def test_joined_tensors_add_their_squares(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deviation_rules, "norm_up", lambda bounds: bounds.amax(dim=1))
+    measured, promised = measure(*pair(WORST[name]))
+    assert promised < measured
+
+
+def test_an_entry_that_is_added_in_many_places_counts_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Worst((1, 4), lambda x: x[:, :, :1] + x, at=((0, 0),))
+    measured, promised = measure(*pair(case))
+    assert measured <= promised
+    monkeypatch.setattr(deviation_rules, "round_up_float", lambda number: min(number, 1.0))
+    spread_out = Worst((1, 4), lambda x: x[:, :, :1] + (x * 0.0), at=((0, 0),))
+    measured, promised = measure(*pair(spread_out))
+    assert promised < measured
+
+
+def test_the_step_of_softplus_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Worst((4,), lambda x: functional.softplus(-x, 1.0, 1.0), h=-1.0 - 1e-6)
+    measured, promised = measure(*pair(case))
+    assert measured <= promised
+    describe = deviation_rules.describe
+    monkeypatch.setattr(deviation_rules, "describe", lambda *call: replace(describe(*call), jump=0.0))
+    measured, promised = measure(*pair(case))
+    assert promised < measured
+
+
+def weaken(monkeypatch: pytest.MonkeyPatch, kind: type[nn.Module], change: Callable[[Kind], Kind]) -> None:
+    monkeypatch.setattr(layer_bounds, "KINDS", {**KINDS, kind: change(KINDS[kind])})
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_s_gain_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, make = LAYERS[name]
+
+    def look() -> tuple[float, float]:
+        return measure(Layered(case, make(), step=0.0), Layered(case, make(), step=0.01), torch.zeros(1, 1))
+
+    measured, promised = look()
+    assert measured <= promised <= measured * TIGHT
+
+    def smaller(kind: Kind) -> Kind:
+        def size(layer: nn.Module) -> LayerSize:
+            known = kind.size(layer)
+            return replace(known, gain=WEAKER * known.gain)
+
+        return replace(kind, size=size)
+
+    weaken(monkeypatch, type(make()), smaller)
+    measured, promised = look()
+    assert promised < measured
+
+
+def moved(layer: Any, *, weights: float, shift: float) -> Any:
+    """All weights and all biases moved: the first make up |W - W^|, the second |b - b^|."""
+    other = copy.deepcopy(layer)
+    with torch.no_grad():
+        other.weight.add_(weights * torch.sign(other.weight))
+        other.bias.add_(shift)
+    return other
+
+
+@pytest.mark.parametrize("part", ["weights", "shift"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_s_distance_is_needed(name: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network at the rim of the box around another: only the distances are known."""
+    case, make = LAYERS[name]
+    run = make()
+    other = moved(run, **{"weights": 0.0, "shift": 0.0, part: 0.05})
+    x = case.direction()[None] * (1.0 if part == "weights" else 0.0)
+
+    def look() -> tuple[float, float]:
+        return measure(run, other, x, {"": widen(run, measure_distance(run, other))})
+
+    measured, promised = look()
+    assert measured <= promised <= measured * TIGHT
+
+    def nearer(kind: Kind) -> Kind:
+        def distance(one: Any, two: Any) -> layer_bounds.LayerDistance:
+            known = kind.distance(one, two)
+            return replace(known, **{part: WEAKER * getattr(known, part)})
+
+        return replace(kind, distance=distance)
+
+    weaken(monkeypatch, type(run), nearer)
+    measured, promised = look()
+    assert promised < measured
+
+
+@pytest.mark.parametrize("name", ["Conv2d", "BatchNorm2d", "ChannelAffine"])
+def test_a_bias_counts_in_every_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, make = LAYERS[name]
+    run = make()
+    other = moved(run, weights=0.0, shift=0.05)
+    x = torch.zeros(1, *LAYERS[name][0].shape)
+    bounds = {"": widen(run, measure_distance(run, other))}
+    monkeypatch.setattr(layer_rule, "round_up_float", lambda number: 1.0)
+    measured, promised = measure(run, other, x, bounds)
+    assert promised < measured / 2
+
+
+def test_a_box_s_gain_is_that_of_its_largest_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """(|W^| + u) e: with |W^| e alone a network at the rim would be outside."""
+    case, make = LAYERS["Linear"]
+    run, other = Layered(case, make(), step=0.0), Layered(case, moved(make(), weights=0.5, shift=0.0), step=1.0)
+    known = {
+        "chosen.first": layer_bounds.compare(run=run.chosen.first, other=other.chosen.first),
+        "layer": widen(run.layer, measure_distance(run.layer, other.layer)),
+    }
+    measured, promised = measure(run, other, torch.zeros(1, 1), known)
+    assert measured <= promised <= measured * TIGHT
+    size = replace(known["layer"].size, gain=layer_bounds.measure_size(run.layer).gain)
+    known["layer"] = replace(known["layer"], size=size)
+    measured, promised = measure(run, other, torch.zeros(1, 1), known)
+    assert promised < measured
