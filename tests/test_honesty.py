@@ -126,7 +126,9 @@ def test_no_long_numbers_or_words_of_code_stand_in_text(path: Path) -> None:
 
 
 def test_the_package_holds_no_file_but_its_source() -> None:
-    others = {short_name(path) for path in SOURCE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyi", ".pyc")}
+    others = {
+        short_name(path) for path in SOURCE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyi", ".pyc")
+    }
     assert others == {"py.typed"}
 
 
