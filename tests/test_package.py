@@ -36,6 +36,7 @@ ORDER = (
     "monitoring",
     "exploration",
     "experiments",
+    "papers",
     "cli",
     "__main__",
 )
