@@ -12,7 +12,7 @@ import pytest
 
 from netpact.certificates import Certificate, Helper, code_bits, risk_bound
 from netpact.core.errors import PactError
-from netpact.network import pointwise
+from netpact.network.rounding import pointwise
 
 
 def make(**changes: Any) -> Certificate:

@@ -15,7 +15,7 @@ from netpact.core.errors import PactError
 from netpact.deviations import deviation_rules
 from netpact.deviations.deviation import Deviation, LayerTensor, Walk, make_deviation
 from netpact.models import build, parse_model
-from netpact.network import rounding_rules
+from netpact.network.rounding import rules as rounding_rules
 from netpact.network.rounding.tolerance import make_spread, rounding, value_of
 
 Call = Callable[[Tensor], Tensor]

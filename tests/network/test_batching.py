@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from netpact.datasets import ArraySamples
 from netpact.deviations import promised_error
 from netpact.models import build, parse_model
-from netpact.network import ToleranceRun, batching, count_errors, trace
+from netpact.network import ToleranceRun, count_errors, trace
+from netpact.network.rounding import batching
 from netpact.network.rounding.batching import samples_at_once
 from netpact.pacts.originals.box import make_box
 from netpact.pacts.originals.box_counting import walk_box

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.network import ErrorCount, ToleranceRun, count_errors, counting
+from netpact.network import ErrorCount, ToleranceRun, count_errors
+from netpact.network.rounding import counting
 
 
 def rows(values: list[list[float]], labels: list[int]) -> ArraySamples:

@@ -14,7 +14,7 @@ from network.rounding_nets import excess, run_with_spread
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.network import sum_rules
+from netpact.network.rounding import sum_rules
 from netpact.network.rounding.tolerance import Rounding, make_spread, rounding, spread_of, value_of
 
 _UNIT32, _UNIT64 = 2.0**-24, 2.0**-53

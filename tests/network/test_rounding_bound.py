@@ -16,7 +16,8 @@ from network.rounding_nets import NETS, excess, make_inputs, make_net, run_with_
 from torch import nn
 
 from netpact.core.errors import PactError
-from netpact.network import ToleranceRun, rounding
+from netpact.network import ToleranceRun
+from netpact.network.rounding import tolerance as rounding
 from netpact.network.rounding.tolerance import Rounding
 
 SCALES = [1e-30, 1e-3, 1.0, 1e6]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netpact.core.errors import PactError
-from netpact.network import rounding_rules
+from netpact.network.rounding import rules as rounding_rules
 from netpact.network.rounding.tolerance import make_spread, rounding, spread_of, value_of
 
 WEIGHT, BIAS = torch.randn(3, 6, generator=torch.Generator().manual_seed(0)), torch.tensor([0.5, -2, 1])

@@ -12,7 +12,7 @@ from netpact.certificates import risk_bound
 from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples
-from netpact.network import counting
+from netpact.network.rounding import counting
 from netpact.pacts.certification import certify
 
 

@@ -22,6 +22,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import torch
 from torch import nn
 
+import netpact
+
 _MOST_OBJECTS = 1 << 16
 _MADE_AT_RUN_TIME = 1 << 9  # CPython's flag of classes that are no part of the interpreter itself
 _REGISTERED = {"_parameters", "_buffers", "_modules"}
@@ -212,5 +214,5 @@ def is_installed(file: str) -> bool:
         return True
     paths = sysconfig.get_paths()
     homes = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    homes.add(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    homes.add(os.path.dirname(os.path.abspath(netpact.__file__)))
     return any(os.path.abspath(file).startswith(home + os.sep) for home in homes)
