@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from netpact.core.errors import PactError
+from netpact.deviations import LayerDistance
 from netpact.deviations.deviation import Walk, make_deviation
 from netpact.deviations.layer_bounds import LayerBounds, compare, measure_distance, measure_size, widen
-from netpact.deviations.layer_kinds import LayerDistance
 from netpact.deviations.layer_rule import follow_layer
 from netpact.layers import ChannelAffine
 from netpact.network.rounding.tolerance import make_spread, rounding
@@ -168,7 +168,7 @@ def test_only_layers_of_one_kind_are_compared() -> None:
     with pytest.raises(PactError, match="two layers of one kind"):
         measure_distance(nn.BatchNorm1d(3), nn.BatchNorm1d(3, eps=1.0))
     with pytest.raises(
-        PactError, match="'GRU' is not known; allowed: Linear, Conv2d, BatchNorm1d, BatchNorm2d, ChannelAffine"
+        PactError, match="'GRU' is not known; allowed: BatchNorm1d, BatchNorm2d, ChannelAffine, Conv2d, Linear"
     ):
         measure_size(nn.GRU(2, 2))
 

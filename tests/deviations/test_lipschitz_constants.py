@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from netpact.deviations.lipschitz import (
+from netpact.algebra.lipschitz import (
     adaptive_pool_constant,
     averaging_norm,
     copying_norm,
     max_pool_constant,
     mixes_samples,
 )
-from netpact.deviations.outward import margin_needed, norm_up
+from netpact.algebra.outward import margin_needed, norm_up
 from netpact.network.rounding.pointwise import POINTWISE, Pointwise, describe
 
 # One call of each function that has a rule, and where it is steepest.

@@ -10,11 +10,10 @@ import pytest
 import torch
 from torch import nn
 
-from netpact.deviations import compare, measure_distance, widen
+from netpact.algebra.outward import length_up, margin_needed, norm_up, round_up, round_up_float
+from netpact.deviations import LayerDistance, compare, measure_distance, widen
 from netpact.deviations.deviation import Walk, make_deviation
-from netpact.deviations.layer_kinds import LayerDistance
 from netpact.deviations.layer_rule import follow_layer
-from netpact.deviations.outward import length_up, margin_needed, norm_up, round_up, round_up_float
 from netpact.network.rounding.tolerance import make_spread, rounding
 
 

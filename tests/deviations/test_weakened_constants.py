@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from netpact.deviations import deviation_rules, layer_bounds, layer_rule, measure_distance, widen
-from netpact.deviations.layer_kinds import KINDS, Kind, LayerSize
+from netpact.network.kinds import KINDS, LAYER_KINDS, LayerDistance, LayerKind, LayerSize
 
 TIGHT = 1.02
 WEAKER = 0.9
@@ -24,7 +24,7 @@ def test_there_is_a_worst_case_for_every_operation() -> None:
     """Signs are other names of the same rules, and the stem has no difference to enlarge."""
     named = {name for name in deviation_rules._RULES if not name.startswith("__") or name == "__getitem__"}
     assert set(WORST) == named - {"orient"}
-    assert set(LAYERS) == {kind.__name__ for kind in KINDS}
+    assert set(LAYERS) == {kind.__name__ for kind in LAYER_KINDS}
 
 
 @pytest.mark.parametrize("name", WORST)
@@ -83,8 +83,9 @@ def test_the_step_of_softplus_is_needed(monkeypatch: pytest.MonkeyPatch) -> None
     assert promised < measured
 
 
-def weaken(monkeypatch: pytest.MonkeyPatch, kind: type[nn.Module], change: Callable[[Kind], Kind]) -> None:
-    monkeypatch.setattr(layer_bounds, "KINDS", {**KINDS, kind: change(KINDS[kind])})
+def weaken(monkeypatch: pytest.MonkeyPatch, layer: nn.Module, change: Callable[[LayerKind], LayerKind]) -> None:
+    kind = KINDS.of(layer)
+    monkeypatch.setitem(KINDS._rows, kind.name, change(kind))
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -97,14 +98,14 @@ def test_a_layer_s_gain_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) ->
     measured, promised = look()
     assert measured <= promised <= measured * TIGHT
 
-    def smaller(kind: Kind) -> Kind:
+    def smaller(kind: LayerKind) -> LayerKind:
         def size(layer: nn.Module) -> LayerSize:
             known = kind.size(layer)
             return replace(known, gain=WEAKER * known.gain)
 
         return replace(kind, size=size)
 
-    weaken(monkeypatch, type(make()), smaller)
+    weaken(monkeypatch, make(), smaller)
     measured, promised = look()
     assert promised < measured
 
@@ -133,14 +134,14 @@ def test_a_layer_s_distance_is_needed(name: str, part: str, monkeypatch: pytest.
     measured, promised = look()
     assert measured <= promised <= measured * TIGHT
 
-    def nearer(kind: Kind) -> Kind:
-        def distance(one: Any, two: Any) -> layer_bounds.LayerDistance:
+    def nearer(kind: LayerKind) -> LayerKind:
+        def distance(one: Any, two: Any) -> LayerDistance:
             known = kind.distance(one, two)
             return replace(known, **{part: WEAKER * getattr(known, part)})
 
         return replace(kind, distance=distance)
 
-    weaken(monkeypatch, type(run), nearer)
+    weaken(monkeypatch, run, nearer)
     measured, promised = look()
     assert promised < measured
 

@@ -90,7 +90,7 @@ def test_batch_norm_takes_many_roundings(monkeypatch: pytest.MonkeyPatch) -> Non
         return float(((machine - value).abs() / spread).max())
 
     assert 0.3 < worst() <= 1
-    monkeypatch.setattr(sum_rules, "_NORM_ROUNDINGS", 3)
+    monkeypatch.setattr(sum_rules, "NORM_ROUNDINGS", 3)
     assert worst() > 1
 
 

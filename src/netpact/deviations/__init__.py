@@ -1,11 +1,11 @@
 """How far apart two networks of one structure can be, sample by sample: proven, without probability."""
 
+from netpact.algebra.outward import margin_needed
 from netpact.deviations.bounding import check_same_structure, promised_error
 from netpact.deviations.deviation import Walked, Walker
 from netpact.deviations.layer_bounds import LayerBounds, compare, measure_distance, widen
-from netpact.deviations.layer_kinds import LayerDistance
-from netpact.deviations.outward import margin_needed
 from netpact.deviations.record import LayerPart, Promise
+from netpact.network.kinds import LayerDistance
 
 __all__ = [
     "LayerBounds",

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from netpact.algebra.outward import norm_up, round_up
 from netpact.coding.format import Compressed, Pact
 from netpact.coding.format.loading import load_module
 from netpact.core.errors import PactError, wrong_kind
@@ -17,7 +18,6 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data, as_data
 from netpact.deviations.deviation import Walked, Walker
 from netpact.deviations.layer_bounds import compare
-from netpact.deviations.outward import norm_up, round_up
 from netpact.deviations.record import LayerPart, Promise
 from netpact.models import OwnModule
 from netpact.network import Network, trace

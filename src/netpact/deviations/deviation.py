@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from netpact.algebra.outward import norm_up
 from netpact.core.errors import PactError
 from netpact.deviations.layer_bounds import LayerBounds
-from netpact.deviations.outward import norm_up
 from netpact.network.rounding.counting import Logits
 from netpact.network.rounding.tolerance import (
     BadSampleError,

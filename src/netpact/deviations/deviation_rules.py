@@ -14,9 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from netpact.core.errors import PactError
-from netpact.deviations.deviation import Deviation, LayerTensor, Walk, make_deviation, size_of
-from netpact.deviations.lipschitz import (
+from netpact.algebra.lipschitz import (
     Sides,
     adaptive_pool_constant,
     averaging_norm,
@@ -24,7 +22,9 @@ from netpact.deviations.lipschitz import (
     max_pool_constant,
     mixes_samples,
 )
-from netpact.deviations.outward import norm_up, round_up, round_up_float
+from netpact.algebra.outward import norm_up, round_up, round_up_float
+from netpact.core.errors import PactError
+from netpact.deviations.deviation import Deviation, LayerTensor, Walk, make_deviation, size_of
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
 from netpact.network.rounding.rules import JOINS, MOVES, SUMS
 from netpact.network.rounding.sum_rules import AVERAGES

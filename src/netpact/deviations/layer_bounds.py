@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
 
-from netpact.core.errors import PactError, one_of
-from netpact.deviations.layer_kinds import KINDS, Kind, LayerDistance, LayerSize
-from netpact.deviations.outward import round_up_float
+from netpact.algebra.outward import round_up_float
+from netpact.core.errors import PactError
+from netpact.network.kinds import KINDS, LayerDistance, LayerSize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,27 +27,25 @@ class LayerBounds:
 def compare(*, run: nn.Module, other: nn.Module) -> LayerBounds:
     """Both layers are known: the size is that of the other one."""
     distance = measure_distance(run, other)
-    difference = _kind(run).difference(run, other)
+    difference = KINDS.of(run).difference(run, other)
     return LayerBounds(size=measure_size(other), distance=distance, difference=difference)
 
 
 def widen(layer: nn.Module, distance: LayerDistance) -> LayerBounds:
     """Only how far the other layer may be is known:  |W| <= |W^| + |W - W^|."""
     known = measure_size(layer)
-    size = LayerSize(
+    size = replace(
+        known,
         gain=round_up_float(known.gain + distance.weights),
         roughness=round_up_float(known.roughness + known.spill * distance.weights),
         offset=round_up_float(known.offset + distance.shift),
         mean=round_up_float(known.mean + distance.shift),
-        spill=known.spill,
-        terms=known.terms,
-        is_norm=known.is_norm,
     )
     return LayerBounds(size=size, distance=distance)
 
 
 def measure_size(layer: nn.Module) -> LayerSize:
-    return _kind(layer).size(layer)
+    return KINDS.of(layer).size(layer)
 
 
 def measure_distance(first: nn.Module, second: nn.Module) -> LayerDistance:
@@ -59,10 +57,4 @@ def measure_distance(first: nn.Module, second: nn.Module) -> LayerDistance:
         raise PactError(f"the tensors of {first!r} have other names or shapes than those of {second!r}", where="layer")
     if all(torch.equal(pair[0][name].double(), pair[1][name].double()) for name in pair[0]):
         return LayerDistance(weights=0.0, shift=0.0)
-    return _kind(first).distance(first, second)
-
-
-def _kind(layer: nn.Module) -> Kind:
-    if type(layer) not in KINDS:
-        raise one_of(type(layer).__name__, (kind.__name__ for kind in KINDS), option="layer")
-    return KINDS[type(layer)]
+    return KINDS.of(first).distance(first, second)

@@ -13,11 +13,11 @@ from netpact.datasets import Data, Samples, as_data
 from netpact.layers import ChannelAffine
 from netpact.models import AnyModule, as_module
 from netpact.models.folding import NormAffine, fold_family, is_foldable_family, round_once
+from netpact.network.kinds import KINDS
 from netpact.network.probing import PROBE, RUN_ERRORS
 from netpact.network.trace import Layer, Network, trace
 
 _SAME = 1e-6  # of the largest logit: two float64 runs differ by far less, two different networks by far more
-_HOST_AXES = {"conv2d": 3, "linear": 1}  # axes of a sample where a layer's channels are those of the norm behind it
 
 
 def fold_batch_norm(module: AnyModule, data: Data | Samples | object = None) -> nn.Module:
@@ -76,8 +76,8 @@ def _find_host(network: Network, name: str) -> str | None:
     if len(entries) != 1 or entries[0] == graph.output or graph.readers(entries[0]) != (norm.node,):
         return None
     for layer in network.layers:
-        if layer.node == entries[0] and layer.kind in _HOST_AXES:
-            fits = len(graph.nodes[layer.node].shape) == _HOST_AXES[layer.kind]
+        if layer.node == entries[0]:
+            fits = len(graph.nodes[layer.node].shape) == KINDS[layer.kind].norm_axes
             return layer.name if fits and not network.is_shared(layer.index) else None
     return None
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from netpact.algebra import operator_norm
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
-from netpact.layers import ChannelAffine
-from netpact.network import LAYER_KINDS, UnsupportedNetworkError, trace
 from netpact.network.flops import SampleRun, run_sample
-
-_UNIT = 2.0**-53
-
-# Layers of the kinds in the tables below; torch's own types for their attributes are too wide to be of use.
-Part = Any
-Bounds = tuple[float | None, float | None]
+from netpact.network.kinds import KINDS
+from netpact.network.refusals.unsupported import UnsupportedNetworkError
+from netpact.network.trace import trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,61 +93,21 @@ def _own_tensors(part: nn.Module) -> list[Tensor]:
     return [*part.parameters(recurse=False), *part.buffers(recurse=False)]
 
 
-def _make_row(index: int, name: str, part: Part, run: SampleRun) -> LayerRow:
+def _make_row(index: int, name: str, part: nn.Module, run: SampleRun) -> LayerRow:
     weight = getattr(part, "weight", None)
     own = list(part.parameters(recurse=False))
-    kind = LAYER_KINDS.get(type(part), type(part).__name__)
+    kind = KINDS.find(part)
     # Fused operations, an LSTM for one, are invisible to the counter: no count is better than 0.
-    unseen = type(part) not in LAYER_KINDS and not run.flops[name] and any(tensor.dim() > 1 for tensor in own)
+    unseen = kind is None and not run.flops[name] and any(tensor.dim() > 1 for tensor in own)
     sound = all(t.is_floating_point() for t in own) and all(bool(t.isfinite().all()) for t in _own_tensors(part))
-    lower, upper = _NORMS.get(type(part), _no_norm)(part, run.shapes.get(name)) if sound else (None, None)
+    lower, upper = kind.norm(part, run.shapes.get(name)) if kind is not None and sound else (None, None)
     return LayerRow(
         index=index,
         name=name,
-        kind=kind,
+        kind=type(part).__name__ if kind is None else kind.name,
         shape=tuple(weight.shape) if isinstance(weight, Tensor) else (),
         parameters=sum(tensor.numel() for tensor in own),
         flops=None if unseen or name not in run.order else run.flops[name],
         spectral_lower=lower,
         spectral_upper=upper,
     )
-
-
-def _no_norm(part: Part, shape: tuple[int, ...] | None) -> Bounds:
-    return None, None
-
-
-def _of_matrix(part: Part, shape: tuple[int, ...] | None) -> Bounds:
-    return operator_norm(part)
-
-
-def _of_convolution(part: Part, shape: tuple[int, ...] | None) -> Bounds:
-    if shape is None:  # upper holds for every image size, lower would be for one that the layer may never see
-        return None, operator_norm(part).upper
-    return operator_norm(part, image_size=shape[-len(part.kernel_size) :])
-
-
-def _of_norm(part: Part, shape: tuple[int, ...] | None) -> Bounds:
-    """max |weight / sqrt(variance + eps)|, up to the rounding of the three operations."""
-    if part.running_var is None or not bool((part.running_var + part.eps > 0).all()):
-        return None, None
-    deviation = (part.running_var.double() + part.eps).sqrt()
-    weight = torch.ones_like(deviation) if part.weight is None else part.weight.detach().double()
-    largest = float((weight / deviation).abs().max())
-    return largest * (1 - 4 * _UNIT), largest * (1 + 4 * _UNIT)
-
-
-def _of_scale(part: Part, shape: tuple[int, ...] | None) -> Bounds:
-    largest = float(part.weight.detach().abs().max())
-    return largest, largest
-
-
-_NORMS: Mapping[type[nn.Module], Callable[[Part, tuple[int, ...] | None], Bounds]] = MappingProxyType(
-    {
-        nn.Linear: _of_matrix,
-        nn.Conv2d: _of_convolution,
-        nn.BatchNorm1d: _of_norm,
-        nn.BatchNorm2d: _of_norm,
-        ChannelAffine: _of_scale,
-    }
-)

@@ -13,9 +13,10 @@ from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule, Architecture, OwnModule, as_module, is_as_built
 from netpact.network.graph import INPUT, Graph
-from netpact.network.kinds import LAYER_KINDS, UnsupportedNetworkError
+from netpact.network.kinds import LAYER_KINDS
 from netpact.network.probing import PROBE, Probed, drop_hooks, probe
 from netpact.network.refusals.obstacles import find_obstacles
+from netpact.network.refusals.unsupported import UnsupportedNetworkError
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], list[
             problems.append(f"{run.name}: runs on something that does not come from the input")
             continue
         part = parts[run.name]
-        weight = part.weight
+        weight = getattr(part, "weight", None)
         shape = tuple(weight.shape) if isinstance(weight, Tensor) else ()
         count = sum(parameter.numel() for parameter in part.parameters(recurse=False))
         kind = LAYER_KINDS[type(part)]

@@ -15,7 +15,7 @@ from netpact.network.rounding.tolerance import SMALLEST_FLOAT32, Constant, NoRul
 Rule = Callable[..., tuple[Tensor, Tensor]]
 
 LEAST_VARIANCE = 2.0**-100  # far above what flushing can change, far below any eps in use
-_NORM_ROUNDINGS = 10  # eps, its sum with the variance, root, quotient, weight, mean, product, bias; and two to spare
+NORM_ROUNDINGS = 10  # eps, its sum with the variance, root, quotient, weight, mean, product, bias; and two to spare
 
 
 def linear_rule(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -158,7 +158,7 @@ def batch_norm_rule(
     )
     gain = float((steep * weight.abs().clamp(min=1)).max())
     spread = r.limit(spread, size, gain=gain, plus=gain * float(mean.abs().max()) + float(bias.abs().max()))
-    return normed, scale.view(axes) * spread + r.gamma(_NORM_ROUNDINGS) * reach + tiny
+    return normed, scale.view(axes) * spread + r.gamma(NORM_ROUNDINGS) * reach + tiny
 
 
 def refuse_cancelling(variance: Tensor, eps: float) -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from netpact.coding import Coder, Decoder, Encoder, ShortFloat, code_flag, code_short_float
 from netpact.core.errors import PactError
 from netpact.deviations import LayerBounds, LayerDistance, measure_distance, widen
-from netpact.network import LAYER_KINDS
+from netpact.network.kinds import KINDS
 
 _WHERE = "box"
 _STEPS = 16  # mantissas of a short float
@@ -93,7 +93,7 @@ def _code(coder: Coder, known: Box | None, compressed: nn.Module) -> Box:
         side = None if known is None else known[index]
         weights = _code_length(coder, side is not None, None if side is None else side.weights)
         shift = None
-        if _has_shift(layer):
+        if KINDS.of(layer).shifts(layer):
             shift = _code_length(coder, side is not None, None if side is None else side.shift)
         elif side is not None and side.shift is not None:
             raise PactError("a layer without biases has no shift", where=_WHERE)
@@ -123,8 +123,4 @@ def _at_least(number: float, name: str) -> ShortFloat | None:
 
 
 def _layers(module: nn.Module) -> dict[str, nn.Module]:
-    return {name: part for name, part in module.named_modules() if type(part) in LAYER_KINDS}
-
-
-def _has_shift(layer: nn.Module) -> bool:
-    return layer.bias is not None or isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d))
+    return {name: part for name, part in module.named_modules() if KINDS.find(part) is not None}

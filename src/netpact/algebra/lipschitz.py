@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from netpact.deviations.outward import round_up_float
+from netpact.algebra.outward import round_up_float
 
 Sides = tuple[int, ...]
 

@@ -1,0 +1,53 @@
+"""nn.Conv2d with all its options."""
+
+from __future__ import annotations
+
+import math
+
+from torch import nn
+from torch.nn import functional
+
+from netpact.algebra import operator_norm
+from netpact.algebra.lipschitz import copying_norm
+from netpact.network.kinds.kind import Layer, LayerKind, Measured, NormBounds, Shape
+from netpact.network.kinds.sums import distance_by, size_of_sums
+from netpact.network.kinds.table import KINDS
+
+
+def _norm(layer: Layer, shape: Shape | None) -> NormBounds:
+    if shape is not None:
+        return operator_norm(layer, image_size=shape[-2:])
+    # The image size serves the lower bound alone, which is not asked for: a small one saves the work.
+    reach = max(d * (k - 1) for d, k in zip(layer.dilation, layer.kernel_size, strict=True))
+    padding = 0 if isinstance(layer.padding, str) else max(layer.padding)
+    return None, operator_norm(layer, image_size=2 * reach + padding + 1).upper
+
+
+def _copies(layer: Layer, shape: Shape) -> float:
+    if layer.padding_mode == "zeros":
+        return 1.0
+    amounts, mode = layer._reversed_padding_repeated_twice, layer.padding_mode
+    norms = copying_norm(lambda image: functional.pad(image, amounts, mode=mode), (1, 1, *shape[-2:]))
+    assert norms is not None
+    return norms[0]
+
+
+def _cover(layer: Layer) -> int:
+    return math.prod(-(-width // stride) for width, stride in zip(layer.kernel_size, layer.stride, strict=True))
+
+
+KINDS.add(
+    LayerKind(
+        name="conv2d",
+        types={nn.Conv2d: (4,)},
+        norm=_norm,
+        size=lambda layer: size_of_sums(layer, gain=_norm(layer, None)[1]),
+        distance=distance_by(_norm),
+        copies=_copies,
+        norm_axes=3,
+        # torch's own way to another weight, with the padding of every mode
+        measured=Measured(
+            run=lambda layer, weight, inputs: layer._conv_forward(inputs, weight, None), axis=1, cover=_cover
+        ),
+    )
+)
