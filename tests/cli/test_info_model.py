@@ -87,7 +87,7 @@ def test_what_was_not_said_is_assumed_and_told(capsys: pytest.CaptureFixture[str
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "lenet5, inputs 3x32x32, 10 classes, initial weights" in captured.err
-    assert "assumed, as it was not said: inputs of 3x32x32 (--input) and 10 classes" in captured.err
+    assert "assumed: inputs of 3x32x32 (--input) and 10 classes" in captured.err
     assert "83,126" in captured.err
     assert "supported: it can be compressed and certified" in captured.err
     assert max(map(len, captured.err.splitlines())) <= WIDTH
@@ -119,12 +119,12 @@ def test_a_refused_network_is_a_description(folder: Path, capsys: pytest.Capture
         (["resnet-21"], "6 n + 2"),
         (["vgx"], "papers' names"),
         (["nowhere.pact"], "nowhere.pact"),
-        (["nowhere.pact", "--data", "digits"], "describes a MODEL"),
-        (["described_nets.py", "--classes", "0"], "describes a MODEL"),
-        (["mlp", "--model", "described_nets:small"], "describes a .pact file"),
-        (["mlp", "--base", "b.pact"], "describes a .pact file"),
-        (["mlp", "--data", "digits", "--input", "4"], "leave it out"),
-        (["mlp", "--data", "digits", "--classes", "4"], "leave it out"),
+        (["nowhere.pact", "--data", "digits"], "only for a MODEL"),
+        (["described_nets.py", "--classes", "0"], "only for a MODEL"),
+        (["mlp", "--model", "described_nets:small"], "only for a .pact file"),
+        (["mlp", "--base", "b.pact"], "only for a .pact file"),
+        (["mlp", "--data", "digits", "--input", "4"], "leave out one"),
+        (["mlp", "--data", "digits", "--classes", "4"], "leave out one"),
         (["mlp", "--input", "3xx2"], "joined by 'x'"),
         (["mlp", "--input", "٣x3"], "joined by 'x'"),
         (["mlp", "--input", "0x3"], "from 1 to"),

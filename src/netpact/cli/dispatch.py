@@ -11,6 +11,7 @@ from netpact.cli import commands
 from netpact.cli.app import BAD_INPUT, FINE, INTERRUPTED, NOTHING_KEPT
 from netpact.cli.console import people, print_json
 from netpact.cli.interrupts import WorkInterruptedError
+from netpact.cli.options_of import command as from_records
 from netpact.core.errors import PactError
 from netpact.core.version import __version__
 
@@ -41,7 +42,7 @@ for command in (
     commands.bounds,
     commands.experiment,
 ):
-    app.command()(command)
+    app.command()(from_records(command))
 
 
 def _show_version(asked: bool) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING
 
 from netpact.cli.console import people
 from netpact.core.errors import PactError
@@ -14,16 +12,6 @@ from netpact.core.files import check_place, read_bytes
 
 if TYPE_CHECKING:
     from netpact.reports import Figure
-
-Figures: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--figures",
-        metavar="FOLDER",
-        help="Write each figure as SVG, PDF and CSV to this folder; figures from an earlier run are replaced.",
-        show_default=False,
-    ),
-]
 
 
 def figures_place(folder: Path | None) -> None:

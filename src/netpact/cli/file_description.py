@@ -12,22 +12,23 @@ from netpact.cli.models import own_model
 from netpact.core.errors import PactError, printable
 
 if TYPE_CHECKING:
+    from netpact.cli.commands.info import FileOptions
     from netpact.coding.format import Compressed, Pact
     from netpact.core.limits import Limits
     from netpact.datasets import Split
 
 
-def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: Limits, json: bool) -> None:
-    """Needs no data and checks nothing about the certificate: that is what verify does."""
+def describe_file(file: Path, options: FileOptions, limits: Limits, *, json: bool) -> None:
+    """Needs no data and does not check the certificate: verify does that."""
     from netpact.coding.format import Pact, measure_message
 
     pact = Pact.read(file)
-    make = own_model(model)
-    compressed = pact.decode(None if make is None else make(), max_parameters=max_parameters)
+    make = own_model(options.model)
+    compressed = pact.decode(None if make is None else make(), max_parameters=limits)
     ledger = measure_message(compressed)
     stated = None if pact.certificate is None else pact.certificate.to_json()
     architecture = compressed.architecture
-    relative = _describe_relative(pact, compressed, base, max_parameters=max_parameters)
+    relative = _describe_relative(pact, compressed, options.base, limits)
     if json:
         print_json(
             {
@@ -69,21 +70,21 @@ def describe_file(file: Path, *, model: str, base: Path | None, max_parameters: 
 
 
 def _describe_relative(
-    pact: Pact, compressed: Compressed, path: Path | None, *, max_parameters: Limits
+    pact: Pact, compressed: Compressed, path: Path | None, limits: Limits
 ) -> dict[str, object] | None:
     """What the file says about its base, and whether the one given is that; None for a file without a base."""
     from netpact.coding.format import is_relative, open_base
 
-    base = None if path is None else open_base(path, max_parameters=max_parameters)
+    base = None if path is None else open_base(path, max_parameters=limits)
     if not is_relative(compressed):
         if base is not None:
-            raise PactError("this file is not told relative to a base network", where="--base", hint="leave it out")
+            raise PactError("this file is not encoded against a base network", where="--base", hint="leave it out")
         return None
     changed = sum(int((tensor.symbols != 0).sum()) for tensor in compressed.tensors.values())
     stated = pact.certificate
     sha256 = None if stated is None else stated.base_sha256 if stated.helper is None else stated.helper.sha256
     if base is not None:
-        pact.to_module(base=base, max_parameters=max_parameters)  # names and shapes must fit
+        pact.to_module(base=base, max_parameters=limits)  # names and shapes must fit
         if sha256 is not None and base.sha256 != sha256:
             raise PactError(
                 f"another network: its sha256 is {base.sha256}, the certificate names {sha256}",
@@ -103,4 +104,4 @@ def _relative_words(relative: dict[str, object], split: Split | None) -> str:
     stated = relative["stated_sha256"]
     named = "no certificate names it yet" if stated is None else f"sha256 {stated}"
     fits = "" if relative["base_sha256"] is None else "; the one given fits"
-    return f"told relative to {kind}; {relative['changed_weights']:,} weights differ from it; {named}{fits}"
+    return f"encoded against {kind}; {relative['changed_weights']:,} weights differ from it; {named}{fits}"

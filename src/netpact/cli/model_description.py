@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.cli.console import people, print_json, progress_bar
@@ -12,19 +11,19 @@ from netpact.core.errors import PactError
 from netpact.core.version import __version__
 
 if TYPE_CHECKING:
+    from netpact.cli.commands.info import ModelOptions
     from netpact.datasets import Data
 
 _SHAPE, _CLASSES = "3x32x32", 10  # small colour images, what the deep families are made for
 _LONGEST = 9  # digits of a number in --input: int() reads very long ones slowly
 
 
-def describe_model(
-    name: str, *, data: str, input_shape: str, classes: int | None, weights: Path | None, json: bool
-) -> None:
-    """The layers of a network and what is in the way of it, if anything; a refused network is described as well."""
+def describe_model(name: str, options: ModelOptions, *, json: bool) -> None:
+    """The layers of a network and what of it is not supported; a refused network is described as well."""
     from netpact.network.layer_table import describe_layers
 
-    problem, assumed = _open_problem(name, data, input_shape, classes)
+    weights = options.weights
+    problem, assumed = _open_problem(name, options)
     module = open_model(name, problem, weights=weights)
     with progress_bar("bounding the norms") as bar:
         table = describe_layers(module, problem, progress=bar)
@@ -51,8 +50,8 @@ def describe_model(
         people.print(assumed, markup=False)
     people.print(f"\n{list_layers(table)}\n", markup=False, soft_wrap=True)
     people.print(
-        "FLOPs of one sample: a product and a sum are two, what is done entry by entry is not counted. Norms are "
-        "proven: lower for the image sizes met here, upper for all.",
+        "FLOPs for one sample: a multiply-add counts as two, elementwise operations are not counted. Bounds on the "
+        "spectral norms are proven: lower for the image sizes seen here, upper for all sizes.",
         markup=False,
     )
     if not table.problems:
@@ -65,31 +64,32 @@ def describe_model(
         people.print(table.remedy, markup=False)
 
 
-def _open_problem(name: str, data: str, input_shape: str, classes: int | None) -> tuple[Data, str]:
-    """What the network is to classify, and a sentence about what was assumed; empty where everything was said."""
-    if data:
+def _open_problem(name: str, options: ModelOptions) -> tuple[Data, str]:
+    """What the network classifies, and a sentence about what was assumed; empty where everything was given."""
+    input_shape, classes = options.input_shape, options.classes
+    if options.data:
         if input_shape or classes is not None:
             option = "--input" if input_shape else "--classes"
-            raise PactError("the data say what it is", where=option, hint="leave it out, or leave out --data")
+            raise PactError("already given by --data", where=option, hint="leave out one of the two")
         from netpact.datasets import load_data
 
-        return load_data(data), ""
+        return load_data(options.data), ""
     if not input_shape and names_own_function(name):
         raise PactError(
-            "the shape of an input is not known",
+            "the input shape is not known",
             where=name,
-            hint=f"give --data, or --input and --classes, as --input {_SHAPE} --classes {_CLASSES}",
+            hint=f"give --data NAME, or for example --input {_SHAPE} --classes {_CLASSES}",
         )
     left_out = [] if input_shape else [f"inputs of {_SHAPE} (--input)"]
     left_out += [] if classes is not None else [f"{_CLASSES} classes (--classes)"]
-    assumed = f"assumed, as it was not said: {' and '.join(left_out)}; --data says both" if left_out else ""
+    assumed = f"assumed: {' and '.join(left_out)}; --data NAME gives both" if left_out else ""
     return _make_stand_in(_parse_shape(input_shape or _SHAPE), _CLASSES if classes is None else classes), assumed
 
 
 def _parse_shape(text: str) -> tuple[int, ...]:
     words = text.lower().split("x")
     if not all(word.isascii() and word.isdigit() and len(word) <= _LONGEST for word in words):
-        raise PactError(f"cannot read {text!r}: whole numbers joined by 'x'", where="--input", hint=f"as {_SHAPE}")
+        raise PactError(f"must be integers joined by 'x', got {text!r}", where="--input", hint=f"for example {_SHAPE}")
     return tuple(int(word) for word in words)
 
 

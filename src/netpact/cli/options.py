@@ -1,56 +1,50 @@
-"""Options that several commands share, described once."""
+"""Options that several commands share, each described once; groups of them are records (see options_of)."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 import typer
 
-from netpact.core.limits import Limits
+from netpact.cli.figures import figures_place
+from netpact.cli.places import page_place
+from netpact.core.limits import MAX_PARAMETERS, Limits
+
+if TYPE_CHECKING:
+    from netpact.coding.format import Base
+    from netpact.datasets import Samples
 
 DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz"
-DataName: TypeAlias = Annotated[str, typer.Option("--data", help=DATA_NAMES)]
+_DEFAULTS = Limits()
+
+DataName: TypeAlias = Annotated[str, typer.Option("--data", metavar="NAME", help=f"The data set: {DATA_NAMES}.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-Threads: TypeAlias = Annotated[
-    int, typer.Option("--threads", min=0, metavar="N", help="CPU threads; 0 leaves the choice to torch.")
+Delta: TypeAlias = Annotated[
+    float, typer.Option(help="The bound holds with probability 1 - delta. Choose it before training.")
 ]
-MaxParameters: TypeAlias = Annotated[
-    int | None,
+Weights: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--weights", metavar="FILE", help="Trained weights: .safetensors, .pt or .pth (tensors only)."),
+]
+Overwrite: TypeAlias = Annotated[
+    bool, typer.Option("--overwrite", help="Replace existing weights, certified files and pages of others.")
+]
+Figures: TypeAlias = Annotated[
+    Path | None,
     typer.Option(
-        "--max-parameters",
-        min=1,
-        help="Open networks of up to this many parameters, for files that you trust; 100 million where not said.",
-        show_default=False,
+        "--figures",
+        metavar="FOLDER",
+        help="Write each figure as SVG, PDF and CSV to this folder; figures of an earlier run are replaced.",
     ),
 ]
-MaxWork: TypeAlias = Annotated[
-    int | None,
+BaseFile: TypeAlias = Annotated[
+    Path | None,
     typer.Option(
-        "--max-work",
-        min=1,
-        help="Decode messages that take up to this many steps, for files that you trust; a billion take about a "
-        "second, 34 billion are the default.",
-        show_default=False,
-    ),
-]
-MaxMemory: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--max-memory",
-        min=1,
-        metavar="BYTES",
-        help="Decode messages that take up to so much memory, for files that you trust; 3 GB are the default.",
-        show_default=False,
-    ),
-]
-MaxTraining: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--max-training",
-        min=1,
-        help="With --retrain: up to this many multiply-adds of training; 10^15 are the default, some hours.",
-        show_default=False,
+        "--base",
+        metavar="FILE",
+        help="The base or helper network that the file is encoded against: .pact or .safetensors.",
     ),
 ]
 PactFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE.pact", show_default=False)]
@@ -58,8 +52,8 @@ OwnModel: TypeAlias = Annotated[
     str,
     typer.Option(
         "--model",
-        metavar="PACKAGE.MODULE:FUNCTION",
-        help="For files of a module of your own: the function that makes it (no arguments).",
+        metavar="FUNCTION",
+        help="For a file of your own module: package.module:function, a function without arguments that returns it.",
     ),
 ]
 ModelName: TypeAlias = Annotated[
@@ -67,20 +61,82 @@ ModelName: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         show_default=False,
-        help="linear, mlp[:64-32], lenet5, conv[:8-16], convnet[:2-5-6-12], oriented[:8-5-8-4-1]; a paper's name, as "
-        "alexnet, vgg-16, resnet-20, preresnet-20, wrn-28-10, densenet-40; or package.module:function for a module of "
-        "your own.",
+        help="linear, mlp[:64-32], lenet5, conv[:8-16], convnet[:2-5-6-12], oriented[:8-5-8-4-1]; a network of the "
+        "literature: alexnet, vgg-16, resnet-20, preresnet-20, wrn-28-10, densenet-40; or package.module:function for "
+        "your own module.",
     ),
 ]
 
 
-def read_limits(**given: int | None) -> Limits:
-    """The limits that were given; the others have their defaults."""
-    return Limits(**{name: value for name, value in given.items() if value is not None})
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a command runs, and what it prints."""
+
+    threads: Annotated[int, typer.Option(min=0, metavar="N", help="CPU threads; 0: torch's default.")] = 0
+    json: Json = False
+
+    def set_threads(self) -> None:
+        if self.threads:
+            import torch
+
+            torch.set_num_threads(self.threads)
 
 
-def set_threads(threads: int) -> None:
-    if threads:
-        import torch
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """Where pages and figures are written; the places are checked before the work."""
 
-        torch.set_num_threads(threads)
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the figures and all numbers.")
+    ] = None
+    figures: Figures = None
+    overwrite: Overwrite = False
+
+    def __post_init__(self) -> None:
+        page_place(self.page, overwrite=self.overwrite)
+        figures_place(self.figures)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseOptions:
+    """The network that a file is encoded against."""
+
+    base: BaseFile = None
+    base_data: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="The data that the base was trained on, as for --data: shared samples are refused."
+        ),
+    ] = ""
+
+    def open(self, limits: Limits = _DEFAULTS) -> tuple[Base | None, Samples | None]:
+        from netpact.coding.format import open_base
+        from netpact.datasets import load_data
+
+        opened = None if self.base is None else open_base(self.base, max_parameters=limits)
+        return opened, load_data(self.base_data).train if self.base_data else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitOptions:
+    """What opening a file may cost."""
+
+    PANEL: ClassVar = "Limits (raise them only for files you trust)"
+    max_parameters: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Largest network to open.", show_default="100 million")
+    ] = MAX_PARAMETERS
+    max_work: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="STEPS",
+            help="Most decoding steps; a billion take about a second.",
+            show_default="34 billion",
+        ),
+    ] = _DEFAULTS.max_work
+    max_memory: Annotated[
+        int, typer.Option(min=1, metavar="BYTES", help="Most memory while decoding.", show_default="3 GiB")
+    ] = _DEFAULTS.max_memory
+
+    def limits(self) -> Limits:
+        return Limits(**asdict(self))

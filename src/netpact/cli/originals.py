@@ -5,48 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from netpact.cli.options import BaseOptions, OwnModel
 from netpact.core.errors import PactError
-from netpact.core.limits import MAX_PARAMETERS, Limits
+from netpact.core.limits import Limits
 
 if TYPE_CHECKING:
     from torch import nn
 
     from netpact.certificates import BoxCertificate, OriginalCertificate
+    from netpact.cli.commands.certify import StatementOptions
     from netpact.coding.format import Base, Pact
     from netpact.core.progress import Progress
     from netpact.datasets import Data, Samples
     from netpact.pacts.verification import Verdict
 
-OriginalWeights: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--original", help="Weights of the network before compression: a statement about it too.", show_default=False
-    ),
-]
-UnlabelledFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--unlabelled",
-        help="With --original: fresh inputs that no choice has seen, an .npz with an array x. Without them the "
-        "statement rests on how close the two networks are.",
-        show_default=False,
-    ),
-]
-BaseFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--base",
-        help="A base network, or a helper, that the file is told relative to: .pact or .safetensors.",
-        show_default=False,
-    ),
-]
-BaseData: TypeAlias = Annotated[
-    str, typer.Option("--base-data", help="What the base was trained on, as in --data: copies of samples are refused.")
-]
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions(BaseOptions):
+    """Networks that a statement needs beside the file."""
+
+    PANEL: ClassVar = "Other networks"
+    model: OwnModel = ""
+    original: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Weights of the network before compression: a second statement, about that network."
+        ),
+    ] = None
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="With --original: fresh inputs that no choice depends on, an array x. Without it, the statement rests "
+            "on a bound on the distance between the two networks, which is looser.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -66,60 +63,35 @@ class Case:
     max_parameters: Limits
 
 
-def open_case(
-    file: Path,
-    data: str,
-    *,
-    model: str,
-    base: Path | None,
-    base_data: str,
-    original: Path | None,
-    unlabelled: Path | None,
-    max_parameters: Limits,
-) -> Case:
+def open_case(file: Path, data: str, networks: NetworkOptions, limits: Limits) -> Case:
     from netpact.cli.models import own_model
     from netpact.coding.format import Pact
     from netpact.datasets import load_data
 
     pact = Pact.read(file)
-    asked = _open_original(original, unlabelled, model=model, max_parameters=max_parameters)
-    source, make = load_data(data), own_model(model)
-    return Case(
-        pact, source, make, *open_base_options(base, base_data, max_parameters=max_parameters), asked, max_parameters
-    )
+    asked = _open_original(networks, limits)
+    return Case(pact, load_data(data), own_model(networks.model), *networks.open(limits), asked, limits)
 
 
-def open_base_options(
-    base: Path | None, base_data: str, *, max_parameters: Limits | int = MAX_PARAMETERS
-) -> tuple[Base | None, Samples | None]:
-    from netpact.coding.format import open_base
-    from netpact.datasets import load_data
-
-    opened = None if base is None else open_base(base, max_parameters=max_parameters)
-    return opened, load_data(base_data).train if base_data else None
-
-
-def _open_original(
-    weights: Path | None, unlabelled: Path | None, *, model: str, max_parameters: Limits
-) -> tuple[nn.Module, Path | None] | None:
+def _open_original(networks: NetworkOptions, limits: Limits) -> tuple[nn.Module, Path | None] | None:
     """A network of ours says in its file what it is; a user's own comes from --model."""
-    if weights is None:
-        if unlabelled is not None:
-            raise PactError("unlabelled inputs serve a statement about the original network", where="--original")
+    if networks.original is None:
+        if networks.unlabelled is not None:
+            raise PactError("--unlabelled needs the weights of the original network", where="--original")
         return None
     from netpact.models import import_model, load_model, load_weights
 
-    if not model:
-        return load_model(weights, max_parameters=max_parameters), unlabelled
-    module = import_model(model)
-    load_weights(module, weights)
-    return module, unlabelled
+    if not networks.model:
+        return load_model(networks.original, max_parameters=limits), networks.unlabelled
+    module = import_model(networks.model)
+    load_weights(module, networks.original)
+    return module, networks.unlabelled
 
 
 def state_original(
-    case: Case, *, delta: float, repeats: bool, public_seed: str, progress: Progress | None
+    case: Case, statement: StatementOptions, *, progress: Progress | None
 ) -> OriginalCertificate | BoxCertificate:
-    """The statement about the original: by fresh inputs where they were given, else by a box around the file's."""
+    """The statement about the original: from fresh inputs where given, else from its distance to the file's network."""
     from netpact.pacts.originals import certify_box, certify_original
 
     assert case.original is not None
@@ -129,12 +101,12 @@ def state_original(
             case.pact,
             module,
             case.data,
-            delta=delta,
+            delta=statement.delta,
             model=case.model,
             base=case.base,
             base_data=case.base_data,
-            repeats=repeats,
-            public_seed=public_seed,
+            repeats=statement.repeats,
+            public_seed=statement.public_seed,
             max_parameters=case.max_parameters,
             progress=progress,
         )
@@ -143,11 +115,11 @@ def state_original(
         module,
         case.data,
         fresh,
-        delta=delta,
+        delta=statement.delta,
         model=case.model,
         base=case.base,
-        repeats=repeats,
-        public_seed=public_seed,
+        repeats=statement.repeats,
+        public_seed=statement.public_seed,
         max_parameters=case.max_parameters,
         progress=progress,
     )

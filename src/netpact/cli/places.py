@@ -8,17 +8,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, TypeAlias
-
-import typer
 
 from netpact.core.errors import PactError
 from netpact.core.files import check_place, read_bytes
 
-Overwrite: TypeAlias = Annotated[
-    bool,
-    typer.Option("--overwrite", help="Replace the file, where there is one; without, weights and certificates stay."),
-]
 _PAGE_HEAD = b'<meta name="generator" content="netpact'
 _HEAD_BYTES = 4096
 

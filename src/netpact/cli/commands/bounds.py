@@ -1,15 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.figures import Figures, figures_place, write_figures
-from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
-from netpact.cli.originals import BaseData, BaseFile
-from netpact.cli.places import Overwrite, page_place
+from netpact.cli.figures import write_figures
+from netpact.cli.options import BaseOptions, DataName, ModelName, PageOptions, RunOptions, Weights
 from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
@@ -20,42 +19,58 @@ if TYPE_CHECKING:
     from netpact.reports.bound_rows import BoundRow
 
 
+@dataclass(frozen=True, kw_only=True)
+class BoundOptions:
+    weights: Weights = None
+    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Samples that Jacobians are measured on.")] = 200
+    gamma: Annotated[
+        tuple[float, ...],
+        typer.Option(
+            metavar="MARGIN", help="The margin. Repeated: a grid fixed beforehand, of which each bound takes its best."
+        ),
+    ] = ()
+    gamma_quantile: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The margin as a quantile of the training margins.",
+            show_default="0.1, among the samples that are right",
+        ),
+    ] = None
+    only: Annotated[
+        tuple[str, ...],
+        typer.Option(metavar="NAME", help="Evaluate this bound only; may be repeated.", show_default="all"),
+    ] = ()
+    convolutions: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="unrolled: their true matrices and operator norms; reshaped: filters as one matrix."
+        ),
+    ] = "unrolled"
+    cushions: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="with-bias: of outputs with their biases, as the proofs need; plain: as printed."
+        ),
+    ] = "with-bias"
+    zeta: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the samples that the measurements may leave out.")
+    ] = 0.0
+    pact: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A certified file of this network: its certificate, verified, beside the estimates."
+        ),
+    ] = None
+
+
 def bounds(
     model: ModelName,
     data: DataName,
-    weights: Annotated[
-        Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")
-    ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Samples that Jacobians are measured on.")] = 200,
-    gamma: Annotated[
-        list[float] | None,
-        typer.Option(help="The margin; given several times, a grid declared beforehand, of which each takes its best."),
-    ] = None,
-    gamma_quantile: Annotated[
-        float | None,
-        typer.Option(help="A quantile of the training margins (with neither: 0.1, among the samples that are right)."),
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this bound; may be given several times.")
-    ] = None,
-    convolutions: Annotated[
-        str, typer.Option(help="unrolled: their true matrices and operator norms; reshaped: filters as one matrix.")
-    ] = "unrolled",
-    cushions: Annotated[
-        str, typer.Option(help="with-bias: of outputs with their biases, as the proofs need; plain: as printed.")
-    ] = "with-bias",
-    zeta: Annotated[float, typer.Option(help="Share of the samples that the measurements may leave out.")] = 0.0,
-    pact: Annotated[
-        Path | None,
-        typer.Option(help="A certified file of this network: its certificate, verified, beside the estimates."),
-    ] = None,
-    base: BaseFile = None,
-    base_data: BaseData = "",
-    page: Annotated[Path | None, typer.Option(help="Write a page with the bars as a figure.")] = None,
-    figures: Figures = None,
-    overwrite: Overwrite = False,
-    threads: Threads = 0,
-    json: Json = False,
+    options: BoundOptions,
+    base: BaseOptions,
+    pages: PageOptions,
+    run: RunOptions,
 ) -> None:
     """What the bounds of the literature come to for a trained network: estimates, none of them proven.
 
@@ -67,39 +82,37 @@ def bounds(
     """
     from netpact.bounds import EstimateOptions, check_names, estimate_bounds
     from netpact.cli.models import examined_model, names_own_function, own_model
-    from netpact.cli.originals import open_base_options
     from netpact.datasets import load_data
     from netpact.network import trace
     from netpact.reports.beside import certificate_beside
     from netpact.reports.bound_page import draw_bars
     from netpact.reports.bound_rows import bound_table, row_of_estimate
 
-    set_threads(threads)
-    page_place(page, overwrite=overwrite)
-    figures_place(figures)
-    options = EstimateOptions(
-        gamma=_read_gamma(gamma, gamma_quantile), convolutions=convolutions, cushions=cushions, zeta=zeta
+    run.set_threads()
+    chosen = EstimateOptions(
+        gamma=_read_gamma(options), convolutions=options.convolutions, cushions=options.cushions, zeta=options.zeta
     )
-    check_names(only or [])
-    if base is not None and pact is None:
-        raise PactError("a base network belongs to a file", where="--base", hint="give --pact, or leave it out")
+    only, pact = list(options.only), options.pact
+    check_names(only)
+    if base.base is not None and pact is None:
+        raise PactError("a base network needs a file", where="--base", hint="give --pact, or leave it out")
     source = load_data(data)
-    network = trace(examined_model(model, source, weights=weights), source)
+    network = trace(examined_model(model, source, weights=options.weights), source)
     certified = []
     if pact is not None:
-        ground, ground_data = open_base_options(base, base_data)
+        ground, ground_data = base.open()
         own = own_model(model) if names_own_function(model) else None
         certified = [certificate_beside(pact, network, source, model=own, base=ground, base_data=ground_data)]
-    measures = _measure(network, source, only or [], samples)
+    measures = _measure(network, source, only, options.samples)
     with progress_bar("margins") as bar:
-        found = estimate_bounds(network, source, options, only=only or [], measures=measures, progress=bar)
+        found = estimate_bounds(network, source, chosen, only=only, measures=measures, progress=bar)
     rows = [row_of_estimate(row) for row in found.rows] + certified
-    write_figures([draw_bars(rows, samples=found.samples, width=900)], figures)
-    if page is not None:
-        _write_page(page, rows, found, source)
+    write_figures([draw_bars(rows, samples=found.samples, width=900)], pages.figures)
+    if pages.page is not None:
+        _write_page(pages.page, rows, found, source)
     people.print(bound_table(rows, title=f"{found.network} on {source.train.count:,} samples of {source.name}"))
     _tell(found)
-    if json:
+    if run.json:
         stated = [{**row.to_json(), "file": str(pact)} for row in certified]
         print_json(sorted([*(row.to_json() for row in found.rows), *stated], key=_capacity))
 
@@ -109,13 +122,14 @@ def _capacity(record: dict[str, object]) -> float:
     return value if isinstance(value, float) else float("inf")
 
 
-def _read_gamma(values: list[float] | None, quantile: float | None) -> Gamma:
+def _read_gamma(options: BoundOptions) -> Gamma:
     from netpact.bounds import EstimateOptions, Gamma
 
+    values, quantile = options.gamma, options.gamma_quantile
     if values and quantile is not None:
         raise PactError("give --gamma or --gamma-quantile, not both", where="--gamma")
     if values:
-        return Gamma(value=values[0]) if len(values) == 1 else Gamma(grid=tuple(values))
+        return Gamma(value=values[0]) if len(values) == 1 else Gamma(grid=values)
     return EstimateOptions().gamma if quantile is None else Gamma(quantile=quantile)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -7,41 +8,36 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
-from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
-from netpact.cli.originals import BaseData, BaseFile
-from netpact.cli.places import Overwrite, pact_place
+from netpact.cli.options import BaseOptions, DataName, ModelName, Overwrite, RunOptions, Weights
+from netpact.cli.places import pact_place
 
 
-def compress(
-    model: ModelName,
-    data: DataName,
-    out: Annotated[Path, typer.Option(help="The .pact file to write.", show_default=False)],
-    overwrite: Overwrite = False,
+@dataclass(frozen=True, kw_only=True)
+class CompressOptions:
+    out: Annotated[Path, typer.Option(metavar="FILE.pact", help="The file to write.", show_default=False)]
+    weights: Weights = None
     method: Annotated[
         str,
         typer.Option(
-            help="One of those above; quantize if none is given, quantize-difference with --base.",
-            show_default=False,
+            metavar="NAME",
+            help="One of the methods above.",
+            show_default="quantize; quantize-difference with --base",
         ),
-    ] = "",
+    ] = ""
     settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="OPTION=VALUE", help="An option of the method; may be given several times."),
-    ] = None,
-    weights: Annotated[
-        Path | None, typer.Option(help="Trained weights: .safetensors, .pt or .pth (weights only).")
-    ] = None,
+        tuple[str, ...],
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; may be repeated."),
+    ] = ()
     fold: Annotated[
-        bool, typer.Option("--fold", help="Fold batch norm into the layers before it first: fewer numbers to tell.")
-    ] = False,
-    base: BaseFile = None,
-    base_data: BaseData = "",
+        bool, typer.Option("--fold", help="First fold batch norm into the layers before it: fewer numbers to encode.")
+    ] = False
     arithmetic: Annotated[
-        str, typer.Option(help="float32 or float64: how the network is run and certified.")
-    ] = "float32",
-    threads: Threads = 0,
-    json: Json = False,
-) -> None:
+        str, typer.Option(metavar="NAME", help="float32 or float64: how the network is run and certified.")
+    ] = "float32"
+    overwrite: Overwrite = False
+
+
+def compress(model: ModelName, data: DataName, options: CompressOptions, base: BaseOptions, run: RunOptions) -> None:
     """Compress a trained network and seal it into a small file.
 
     - quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary)
@@ -64,38 +60,36 @@ def compress(
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """
     from netpact.cli.models import trained_model
-    from netpact.cli.originals import open_base_options
     from netpact.coding.format import ARITHMETICS, seal
-    from netpact.core.errors import one_of
+    from netpact.core.checks import check_choice
     from netpact.datasets import load_data
     from netpact.methods import compress as run_method
     from netpact.methods import make_method, parse_settings
     from netpact.network import fold_batch_norm, trace
     from netpact.pacts.priors import find_ground
 
-    set_threads(threads)
-    pact_place(out, overwrite=overwrite)
-    if arithmetic not in ARITHMETICS:
-        raise one_of(arithmetic, ARITHMETICS, option="--arithmetic")
-    ground, ground_data = open_base_options(base, base_data)
-    name = method or ("quantize" if ground is None else "quantize-difference")
-    chosen = make_method(name, parse_settings(settings or []), base=ground)
+    run.set_threads()
+    pact_place(options.out, overwrite=options.overwrite)
+    check_choice(options.arithmetic, ARITHMETICS, where="--arithmetic")
+    ground, ground_data = base.open()
+    name = options.method or ("quantize" if ground is None else "quantize-difference")
+    chosen = make_method(name, parse_settings(list(options.settings)), base=ground)
     source = load_data(data)
     warn_about(source)
-    module = trained_model(model, source, weights=weights)
-    network = trace(fold_batch_norm(module, source) if fold else module, source)
+    module = trained_model(model, source, weights=options.weights)
+    network = trace(fold_batch_norm(module, source) if options.fold else module, source)
     with progress_bar(f"compressing {network.name}") as bar:
-        compressed = run_method(network, chosen, samples=source.train, arithmetic=arithmetic, progress=bar)
+        compressed = run_method(network, chosen, samples=source.train, arithmetic=options.arithmetic, progress=bar)
     pact = seal(compressed)
     # A base that cannot be certified with these data is refused now, not after the file has been given away.
     find_ground(compressed.split, source, ground, ground_data)
-    path = pact.write(out)
+    path = pact.write(options.out)
     people.print(
         f"{path}: {network.parameters:,} parameters in {len(pact.message):,} bytes "
         f"({8 * len(pact.message) / network.parameters:.2f} bits each)",
         soft_wrap=True,
     )
-    if json:
+    if run.json:
         print_json(
             {
                 "file": str(path),

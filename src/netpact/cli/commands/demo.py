@@ -7,19 +7,19 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.figures import Figures, figures_place, write_figures
+from netpact.cli.figures import figures_place, write_figures
 from netpact.cli.interrupts import keeping, results_in
-from netpact.cli.options import DataName, Json
+from netpact.cli.options import DataName, Delta, Figures, Json
 
 
 def demo(
     data: DataName = "digits",
-    seed: Annotated[int, typer.Option(min=0, help="Of training and search.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for the files and the page; a second run goes on there.")] = Path(
-        "netpact-demo"
-    ),
-    delta: Annotated[float, typer.Option(help="The bounds hold with probability 1 - delta.")] = 0.05,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = min(2, os.cpu_count() or 1),
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of training and search.")] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For the files and the page; a second run resumes there.")
+    ] = Path("netpact-demo"),
+    delta: Delta = 0.05,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Worker processes.")] = min(2, os.cpu_count() or 1),
     figures: Figures = None,
     json: Json = False,
 ) -> None:

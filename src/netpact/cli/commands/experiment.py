@@ -1,19 +1,41 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.figures import Figures, figures_place, write_figures
+from netpact.cli.figures import figures_place, write_figures
 from netpact.cli.interrupts import keeping, results_in
-from netpact.cli.options import Json, Threads, set_threads
+from netpact.cli.options import Figures, RunOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from netpact.experiments import Experiment
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentOptions:
+    preset: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="quick: small networks, minutes; full: the paper's setting, days on a CPU; digits: a short trial, "
+            "seconds.",
+        ),
+    ] = "quick"
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Networks of each kind.")] = 3
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For networks, results and the page; a second run resumes there.")
+    ] = Path("netpact-experiments")
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of cifar10.npz or mnist.npz. Default: the usual folders."),
+    ] = None
+    figures: Figures = None
 
 
 def experiment(
@@ -23,23 +45,8 @@ def experiment(
             metavar="NAME", show_default=False, help="arora-fig1, arora-fig2, arora-table1 or arora-corrupted"
         ),
     ],
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="quick: small networks, minutes; full: the paper's setting, days on a CPU; digits: a trial of the "
-            "program, seconds."
-        ),
-    ] = "quick",
-    seeds: Annotated[int, typer.Option(min=1, help="Networks of each kind.")] = 3,
-    out: Annotated[
-        Path, typer.Option(help="Folder for networks, results and the page; a second run goes on there.")
-    ] = Path("netpact-experiments"),
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Where cifar10.npz or mnist.npz lie, if not in the usual folders.")
-    ] = None,
-    figures: Figures = None,
-    threads: Threads = 0,
-    json: Json = False,
+    options: ExperimentOptions,
+    run: RunOptions,
 ) -> None:
     """Make an experiment of Arora et al. 2018 again, and say which of the paper's findings appear.
 
@@ -52,15 +59,15 @@ def experiment(
     from netpact.experiments.experiment import describe_accuracy
     from netpact.experiments.pages import draw_experiment
 
-    set_threads(threads)
-    figures_place(figures)
-    with keeping(results_in(out)), progress_bar(name) as bar:
+    run.set_threads()
+    figures_place(options.figures)
+    with keeping(results_in(options.out)), progress_bar(name) as bar:
         result = run_experiment(
             name,
-            preset=preset,
-            seeds=seeds,
-            out=out,
-            data_dir=data_dir,
+            preset=options.preset,
+            seeds=options.seeds,
+            out=options.out,
+            data_dir=options.data_dir,
             announce=lambda forecast: people.print(str(forecast), soft_wrap=True),
             progress=lambda task: bar(task.done, task.total),
         )
@@ -69,8 +76,8 @@ def experiment(
         people.print(f"  {describe_accuracy(study)}", soft_wrap=True, markup=False)
     people.print(_table(result))
     people.print(f"The page: {result.page}", soft_wrap=True)
-    write_figures(draw_experiment(result), figures)
-    if json:
+    write_figures(draw_experiment(result), options.figures)
+    if run.json:
         print_json(result.to_json())
 
 

@@ -1,13 +1,33 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
-from netpact.cli.options import DataName, Json, MaxMemory, MaxParameters, MaxWork, OwnModel, read_limits
-from netpact.cli.originals import BaseFile
+from netpact.cli.options import BaseFile, DataName, Json, LimitOptions, OwnModel, Weights
 from netpact.core.errors import PactError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    PANEL: ClassVar = "For a MODEL"
+    data: DataName = ""
+    weights: Weights = None
+    input_shape: Annotated[
+        str, typer.Option("--input", metavar="3x32x32", help="Instead of --data: the shape of one sample.")
+    ] = ""
+    classes: Annotated[
+        int | None, typer.Option(metavar="N", help="With --input: the number of classes.", show_default="10")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    PANEL: ClassVar = "For a FILE.pact"
+    model: OwnModel = ""
+    base: BaseFile = None
 
 
 def info(
@@ -19,19 +39,9 @@ def info(
             help="A .pact file; or a network by name, as vgg16, wrn-28-10 or mlp:64-32, or package.module:function.",
         ),
     ],
-    data: DataName = "",
-    weights: Annotated[
-        Path | None, typer.Option(help="Of a MODEL: its trained weights, or else the initial ones.", show_default=False)
-    ] = None,
-    input_shape: Annotated[
-        str, typer.Option("--input", metavar="3x32x32", help="Of a MODEL, in place of --data: the shape of one sample.")
-    ] = "",
-    classes: Annotated[int | None, typer.Option(help="Beside --input; 10 where not said.", show_default=False)] = None,
-    model: OwnModel = "",
-    base: BaseFile = None,
-    max_parameters: MaxParameters = None,
-    max_work: MaxWork = None,
-    max_memory: MaxMemory = None,
+    of_model: ModelOptions,
+    of_file: FileOptions,
+    limits: LimitOptions,
     json: Json = False,
 ) -> None:
     """What is in a .pact file, or what a network consists of.
@@ -48,27 +58,20 @@ def info(
     Example: netpact info resnet-20 --input 3x32x32
     """
     if target.endswith(".pact") or Path(target).is_file():
-        _refuse_others(
-            {"--data": data, "--weights": weights, "--input": input_shape, "--classes": classes}, of="a MODEL"
-        )
+        _refuse_others(of_model, of="a MODEL")
         from netpact.cli.file_description import describe_file
 
-        describe_file(
-            Path(target),
-            model=model,
-            base=base,
-            max_parameters=read_limits(max_parameters=max_parameters, max_work=max_work, max_memory=max_memory),
-            json=json,
-        )
+        describe_file(Path(target), of_file, limits.limits(), json=json)
     else:
-        limits = {"--max-parameters": max_parameters, "--max-work": max_work, "--max-memory": max_memory}
-        _refuse_others({"--model": model, "--base": base, **limits}, of="a .pact file")
+        _refuse_others(of_file, of="a .pact file")
+        _refuse_others(limits, of="a .pact file")
         from netpact.cli.model_description import describe_model
 
-        describe_model(target, data=data, input_shape=input_shape, classes=classes, weights=weights, json=json)
+        describe_model(target, of_model, json=json)
 
 
-def _refuse_others(options: dict[str, object], *, of: str) -> None:
-    for name, value in options.items():
-        if value not in ("", None):
-            raise PactError(f"describes {of}, which was not given", where=name, hint="leave it out")
+def _refuse_others(options: ModelOptions | FileOptions | LimitOptions, *, of: str) -> None:
+    for field in fields(options):
+        if getattr(options, field.name) != field.default:
+            option = {"input_shape": "--input"}.get(field.name, f"--{field.name.replace('_', '-')}")
+            raise PactError(f"only for {of}", where=option, hint="leave it out")

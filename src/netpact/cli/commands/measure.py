@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.figures import Figures, figures_place, write_figures
-from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
-from netpact.cli.places import Overwrite, page_place
+from netpact.cli.figures import write_figures
+from netpact.cli.options import DataName, ModelName, PageOptions, RunOptions, Weights
 from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
@@ -23,34 +22,31 @@ if TYPE_CHECKING:
 _INITIAL = "initial"
 
 
-def measure(
-    model: ModelName,
-    data: DataName,
-    weights: Annotated[
-        Path | None, typer.Option(help="The trained weights; without: before training.", show_default=False)
-    ] = None,
-    samples: Annotated[int, typer.Option(help="At how many samples Jacobians and noise are looked at.")] = 200,
+@dataclass(frozen=True, kw_only=True)
+class MeasuredOptions:
+    weights: Weights = None
+    samples: Annotated[int, typer.Option(metavar="N", help="Samples that Jacobians and noise are measured on.")] = 200
     only: Annotated[
-        list[str] | None,
+        tuple[str, ...],
         typer.Option(metavar="NAME", help="Measure this quantity only; may be repeated.", show_default="all"),
-    ] = None,
+    ] = ()
     against: Annotated[
         str,
         typer.Option(
             metavar="initial|FILE",
             help="Measure a second network too: the weights that training with --seed starts from, or those of a file.",
         ),
-    ] = "",
+    ] = ""
     zeta: Annotated[
-        float, typer.Option(min=0.0, max=0.99, help="Leave out this share of the samples, the worst of each quantity.")
-    ] = 0.0,
-    page: Annotated[Path | None, typer.Option(help="Write the figures to this HTML page.", show_default=False)] = None,
-    figures: Figures = None,
-    overwrite: Overwrite = False,
-    seed: int = 0,
-    threads: Threads = 0,
-    json: Json = False,
-) -> None:
+        float,
+        typer.Option(
+            min=0.0, max=0.99, metavar="SHARE", help="Leave out this share of the samples, the worst of each quantity."
+        ),
+    ] = 0.0
+    seed: Annotated[int, typer.Option(metavar="N", help="Of samples, probes and initial weights.")] = 0
+
+
+def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: PageOptions, run: RunOptions) -> None:
     """Measure what Arora et al. 2018 measure: cushions, contraction, smoothness, spread of the Jacobian, margins.
 
     Norms are taken over all training samples, Jacobians at some of them by random probes with a standard error. These
@@ -65,24 +61,23 @@ def measure(
     from netpact.measurements import FROM_INITIAL, MeasureOptions, leave_out_outliers
     from netpact.reports.measure_page import draw_measures, render_measures
 
-    set_threads(threads)
-    page_place(page, overwrite=overwrite)
-    figures_place(figures)
-    names = tuple(name for entry in only or () for name in entry.split(",") if name)
-    options = MeasureOptions(samples=samples, only=names, seed=Seed(seed))
+    run.set_threads()
+    against, zeta = options.against, options.zeta
+    names = tuple(name for entry in options.only for name in entry.split(",") if name)
+    wanted = MeasureOptions(samples=options.samples, only=names, seed=Seed(options.seed))
     source = load_data(data)
-    module = examined_model(model, source, weights=weights)
-    other = _open_other(against, model, source, seed=seed)
-    found = _run(module, source, options, initial=other if against == _INITIAL else None, what=f"measuring {model}")
+    module = examined_model(model, source, weights=options.weights)
+    other = _open_other(against, model, source, seed=options.seed)
+    found = _run(module, source, wanted, initial=other if against == _INITIAL else None, what=f"measuring {model}")
     rest = tuple(name for name in names if name not in FROM_INITIAL)
     second = None
     if other is not None and (rest or not names):
-        second = _run(other, source, replace(options, only=rest), initial=None, what="measuring the other network")
+        second = _run(other, source, replace(wanted, only=rest), initial=None, what="measuring the other network")
     if zeta:
         found, second = leave_out_outliers(found, zeta), None if second is None else leave_out_outliers(second, zeta)
         people.print(f"the worst {zeta:.2%} of the samples are left out of each quantity")
-    write_figures(draw_measures(found, against=second), figures)
-    if page is not None:
+    write_figures(draw_measures(found, against=second), pages.figures)
+    if pages.page is not None:
         text = render_measures(
             found,
             against=second,
@@ -90,9 +85,9 @@ def measure(
             title=f"What was measured on {model}",
             command=shlex.join(["netpact", *sys.argv[1:]]),
         )
-        write_atomically(page, text.encode())
-        people.print(f"figures in {page}", soft_wrap=True)
-    if json:
+        write_atomically(pages.page, text.encode())
+        people.print(f"figures in {pages.page}", soft_wrap=True)
+    if run.json:
         print_json(found.to_json() | {"zeta": zeta} | ({} if second is None else {"against": second.to_json()}))
         return
     people.print(str(found), soft_wrap=True, markup=False)

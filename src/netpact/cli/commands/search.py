@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from netpact.cli.console import people, print_json, progress_columns
 from netpact.cli.interrupts import keeping, results_in
-from netpact.cli.options import DATA_NAMES, Json, Threads, set_threads
+from netpact.cli.options import DATA_NAMES, Delta, RunOptions
 from netpact.core.errors import PactError, printable
 
 if TYPE_CHECKING:
@@ -20,32 +21,39 @@ if TYPE_CHECKING:
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
-def search(
-    out: Annotated[Path, typer.Option(help="Folder for best.pact and the ledger; a second run goes on there.")],
-    data: Annotated[str, typer.Option(help=f"{DATA_NAMES}; with --preset only to run it on other data.")] = "",
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For best.pact and the ledger; a second run resumes there.")
+    ]
+    data: Annotated[
+        str, typer.Option(metavar="NAME", help=f"{DATA_NAMES}; with --preset only to run it on other data.")
+    ] = ""
     preset: Annotated[
         str,
-        typer.Option(help="The search that made a record: mnist, fashion_mnist, cifar10, digits, mnist-learned, ..."),
-    ] = "",
-    budget: Annotated[str, typer.Option(help="Time to spend: 90s, 10m, 1h.")] = "10m",
+        typer.Option(
+            metavar="NAME",
+            help="The search that made a record: mnist, fashion_mnist, cifar10, digits, mnist-learned, ...",
+        ),
+    ] = ""
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Time to spend: 90s, 10m, 1h.")] = "10m"
     rounds: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Stop after so many rounds instead, to repeat a search exactly.")
-    ] = 0,
+        int, typer.Option(min=0, metavar="N", help="Stop after N rounds instead, to repeat a search exactly.")
+    ] = 0
     candidates: Annotated[
-        list[str] | None, typer.Option("--candidate", metavar="MODEL", help="Only these architectures.")
-    ] = None,
+        tuple[str, ...], typer.Option("--candidate", metavar="MODEL", help="Only this architecture; may be repeated.")
+    ] = ()
     rates: Annotated[
-        list[float] | None, typer.Option("--rate", metavar="NUMBER", help="Only these prices of a bit.")
-    ] = None,
+        tuple[float, ...], typer.Option("--rate", metavar="NUMBER", help="Only this price of a bit; may be repeated.")
+    ] = ()
     training_steps: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Steps of gradient for the signs; 0 takes what the samples are worth."),
-    ] = 0,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of training and changes.")] = 0,
-    delta: Annotated[float, typer.Option(help="The bound holds with probability 1 - delta.")] = 0.05,
-    threads: Threads = 0,
-    json: Json = False,
-) -> None:
+        int, typer.Option(min=0, metavar="N", help="Gradient steps for the signs; 0: chosen from the sample size.")
+    ] = 0
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of training and of the changes tried.")] = 0
+    delta: Delta = 0.05
+
+
+def search(options: SearchOptions, run: RunOptions) -> None:
     """Look for the file with the lowest certified bound within a time budget, and certify it.
 
     Works on your own data too (FILE.npz). Everything tried is in OUT/ledger.json; every choice is in the message.
@@ -56,24 +64,24 @@ def search(
     from netpact.exploration import find_preset
     from netpact.exploration import search as explore
 
-    set_threads(threads)
-    if not preset and not data:
-        raise PactError("say what to search on", where="--data", hint="--data NAME, or --preset NAME for a record's")
-    if preset and (rounds or candidates or rates or training_steps):
-        raise PactError("a preset settles rounds, candidates, rates and steps", where="--preset", hint="leave them out")
-    fixed = find_preset(preset) if preset else None
+    run.set_threads()
+    if not options.preset and not options.data:
+        raise PactError("no data", where="--data", hint="give --data NAME, or --preset NAME for the data of a record")
+    if options.preset and (options.rounds or options.candidates or options.rates or options.training_steps):
+        raise PactError("a preset fixes rounds, candidates, rates and steps", where="--preset", hint="leave them out")
+    fixed = find_preset(options.preset) if options.preset else None
     trials: list[Trial] = []
-    with keeping(results_in(out)), _Show(trials) as show:
+    with keeping(results_in(options.out)), _Show(trials) as show:
         result = explore(
-            data or (fixed.data if fixed else ""),
-            budget_seconds=parse_budget(budget),
-            seed=fixed.seed if fixed else seed,
-            out=out,
-            delta=delta,
-            rounds=fixed.rounds if fixed else rounds or None,
-            candidates=fixed.candidates if fixed else candidates,
-            rates=fixed.rates if fixed else rates,
-            training_steps=fixed.training_steps if fixed else training_steps or None,
+            options.data or (fixed.data if fixed else ""),
+            budget_seconds=parse_budget(options.budget),
+            seed=fixed.seed if fixed else options.seed,
+            out=options.out,
+            delta=options.delta,
+            rounds=fixed.rounds if fixed else options.rounds or None,
+            candidates=fixed.candidates if fixed else options.candidates or None,
+            rates=fixed.rates if fixed else options.rates or None,
+            training_steps=fixed.training_steps if fixed else options.training_steps or None,
             progress=show.finished,
             working=show.working,
         )
@@ -85,7 +93,7 @@ def search(
     people.print(printable(result.pact.certificate.sentence()), soft_wrap=True)
     if result.note:
         people.print(result.note, soft_wrap=True, markup=False)
-    if json:
+    if run.json:
         print_json(result.to_json())
 
 
@@ -117,7 +125,7 @@ class _Show:
 def parse_budget(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     if found is None or float(found[1]) <= 0:
-        raise PactError(f"{text!r} is no time to spend", where="--budget", hint="for example 90s, 10m or 1h")
+        raise PactError(f"must be a time above 0, as 90s, 10m or 1h, got {text!r}", where="--budget")
     return float(found[1]) * _UNITS[found[2]]
 
 

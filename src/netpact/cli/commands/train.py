@@ -1,22 +1,22 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.interrupts import checkpoint_in, keeping
-from netpact.cli.options import DataName, Json, ModelName, Threads, set_threads
-from netpact.cli.places import Overwrite, weights_place
+from netpact.cli.options import DataName, ModelName, Overwrite, RunOptions
+from netpact.cli.places import weights_place
 from netpact.core.errors import PactError, one_of
 from netpact.core.files import check_place
+from netpact.core.seed import Seed
 from netpact.datasets import Split
 
 if TYPE_CHECKING:
-    from netpact.core.seed import Seed
     from netpact.datasets import Data
     from netpact.training import TrainOptions
 
@@ -24,49 +24,93 @@ if TYPE_CHECKING:
 _PAPERS = "arora-vgg, li-vgg, li-wrn, rethinking-resnet, guha-mlp, guha-mlp-cifar10"
 
 
-def train(
-    model: ModelName,
-    data: DataName,
-    out: Annotated[Path, typer.Option(help="Where to write the weights, .safetensors.", show_default=False)],
-    overwrite: Overwrite = False,
-    recipe: Annotated[
-        str,
-        typer.Option(metavar="NAME", help=f"Train as a paper did: {_PAPERS}. Options given beside it come first."),
-    ] = "",
-    epochs: Annotated[int | None, typer.Option(show_default="20")] = None,
-    batch_size: Annotated[int | None, typer.Option(show_default="128")] = None,
-    optimizer: Annotated[str | None, typer.Option(help="adam or sgd", show_default="adam")] = None,
-    learning_rate: Annotated[float | None, typer.Option(show_default="0.001")] = None,
-    momentum: Annotated[float | None, typer.Option(help="sgd only", show_default="0.9")] = None,
-    weight_decay: Annotated[float | None, typer.Option(show_default="0")] = None,
-    schedule: Annotated[
-        str | None,
-        typer.Option(
-            help="cosine, constant, step, or as 0.5-every-30 or 0.2-at-60-120-160: times 0.5 after every 30 epochs, "
-            "times 0.2 after epochs 60, 120 and 160",
-            show_default="cosine",
-        ),
-    ] = None,
-    augmentation: Annotated[
-        str | None, typer.Option(help="Of images in training: none, flip, crop-4 or crop-4+flip", show_default="none")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the starting weights and the order of the samples.")] = 0,
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """What training reads and writes."""
+
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The .safetensors file to write.", show_default=False)]
+    overwrite: Overwrite = False
+    weights: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Start from these weights. Default: initial weights of --seed.")
+    ] = None
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Written after each epoch; a second run goes on from it.")
-    ] = None,
-    weights: Annotated[Path | None, typer.Option(help="Start from these weights.")] = None,
+        Path | None, typer.Option(metavar="FILE", help="Written after each epoch; a second run resumes from it.")
+    ] = None
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the initial weights and the order of the samples.")] = 0
+
+    def __post_init__(self) -> None:
+        weights_place(self.out, overwrite=self.overwrite)
+        if self.checkpoint is not None:
+            check_place(self.checkpoint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HelperOptions:
+    """Which samples a helper network sees."""
+
+    PANEL: ClassVar = "Helper networks"
     helper_percent: Annotated[
         int,
         typer.Option(
-            min=0,
-            max=99,
-            metavar="N",
-            help="Train a helper network on so many percent of the samples; 0: on all of them.",
+            min=0, max=99, metavar="N", help="Train a helper network on N percent of the samples; 0: no helper."
         ),
-    ] = 0,
-    split_counter: Annotated[int, typer.Option(min=0, metavar="N", help="Which split, for --helper-percent.")] = 0,
-    threads: Threads = 0,
-    json: Json = False,
+    ] = 0
+    split_counter: Annotated[int, typer.Option(min=0, metavar="N", help="With --helper-percent: which split.")] = 0
+
+    def __post_init__(self) -> None:
+        if self.split_counter and not self.helper_percent:
+            raise PactError("only a helper has a split", where="--split-counter", hint="give --helper-percent as well")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """Options of training that were given; the others come from the recipe."""
+
+    PANEL: ClassVar = "Training"
+    epochs: Annotated[int | None, typer.Option(metavar="N", show_default="20")] = None
+    batch_size: Annotated[int | None, typer.Option(metavar="N", show_default="128")] = None
+    optimizer: Annotated[str | None, typer.Option(metavar="NAME", help="adam or sgd", show_default="adam")] = None
+    learning_rate: Annotated[float | None, typer.Option(metavar="RATE", show_default="0.001")] = None
+    momentum: Annotated[float | None, typer.Option(metavar="SHARE", help="sgd only", show_default="0.9")] = None
+    weight_decay: Annotated[float | None, typer.Option(metavar="FACTOR", show_default="0")] = None
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of the learning rate: cosine, constant, step; 0.5-every-30: times 0.5 after every 30 epochs; "
+            "0.2-at-60-120-160: times 0.2 after epochs 60, 120 and 160.",
+            show_default="cosine",
+        ),
+    ] = None
+    augmentation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Of training images: none, flip, crop-4 or crop-4+flip.", show_default="none"
+        ),
+    ] = None
+
+    def over(self, start: TrainOptions, seed: int) -> TrainOptions:
+        from netpact.training import parse_augmentation, parse_schedule
+
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        for name, parse in (("schedule", parse_schedule), ("augmentation", parse_augmentation)):
+            if name in given:
+                given[name] = parse(given[name])
+        return replace(start, **given, seed=Seed(seed).child("training"))
+
+
+def train(
+    model: ModelName,
+    data: DataName,
+    files: FileOptions,
+    recipe: Annotated[
+        str,
+        typer.Option(metavar="NAME", help=f"Train as a paper did: {_PAPERS}. Other options override the recipe's."),
+    ] = "",
+    *,
+    given: Given,
+    helper: HelperOptions,
+    run: RunOptions,
 ) -> None:
     """Train a classifier by cross entropy, the same bits every time under one seed.
 
@@ -77,42 +121,21 @@ def train(
 
     Example: netpact train mlp:64-32 --data digits --epochs 60 --learning-rate 0.01 --out mlp.safetensors
     """
-    from netpact.core.seed import Seed
     from netpact.datasets import load_data
-    from netpact.training import TrainOptions, parse_augmentation, parse_schedule
+    from netpact.training import TrainOptions
 
-    set_threads(threads)
-    weights_place(out, overwrite=overwrite)
-    if checkpoint is not None:
-        check_place(checkpoint)
-    if helper_percent and weights is not None:
-        raise PactError("a helper starts from its seed, so that its recipe is whole", where="--weights")
-    if split_counter and not helper_percent:
-        raise PactError("only a helper has a split", where="--split-counter", hint="give --helper-percent as well")
-    start = _paper_options(recipe) if recipe else TrainOptions()
-    given = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "optimizer": optimizer,
-        "learning_rate": learning_rate,
-        "momentum": momentum,
-        "weight_decay": weight_decay,
-        "schedule": None if schedule is None else parse_schedule(schedule),
-    }
-    options = replace(
-        start,
-        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
-        seed=Seed(seed).child("training"),
-        augmentation=start.augmentation if augmentation is None else parse_augmentation(augmentation),
-    )
+    run.set_threads()
+    options = given.over(_paper_options(recipe) if recipe else TrainOptions(), files.seed)
+    if helper.helper_percent and files.weights is not None:
+        raise PactError("a helper starts from its seed, so that its recipe is complete", where="--weights")
     source = load_data(data)
     warn_about(source)
-    with keeping(checkpoint_in(checkpoint)):
-        if helper_percent:
-            record = _train_helper(model, source, options, Split(helper_percent, split_counter), out, checkpoint)
+    with keeping(checkpoint_in(files.checkpoint)):
+        if helper.helper_percent:
+            record = _train_helper(model, source, options, Split(helper.helper_percent, helper.split_counter), files)
         else:
-            record = _train_all(model, source, options, Seed(seed).child("start"), out, checkpoint, weights)
-    if json:
+            record = _train_all(model, source, options, files)
+    if run.json:
         print_json(record)
 
 
@@ -125,46 +148,36 @@ def _paper_options(name: str) -> TrainOptions:
     return PAPER_RECIPES[name].options
 
 
-def _train_all(
-    model: str,
-    data: Data,
-    options: TrainOptions,
-    start: Seed,
-    out: Path,
-    checkpoint: Path | None,
-    weights: Path | None,
-) -> dict[str, object]:
+def _train_all(model: str, data: Data, options: TrainOptions, files: FileOptions) -> dict[str, object]:
     from netpact.cli.models import open_model
     from netpact.models import initialise, save_weights
     from netpact.training import train as run_training
 
-    module = open_model(model, data, weights=weights)
-    if weights is None and hasattr(module, "netpact_architecture"):
-        initialise(module, start)
+    module = open_model(model, data, weights=files.weights)
+    if files.weights is None and hasattr(module, "netpact_architecture"):
+        initialise(module, Seed(files.seed).child("start"))
     with progress_bar(f"training {model}") as bar:
         trained = run_training(
             module,
             data.train,
             options,
             test=data.test,
-            checkpoint=checkpoint,
+            checkpoint=files.checkpoint,
             progress=lambda epoch: bar(epoch.epoch, options.epochs),
         )
-    path = save_weights(trained.module, out)
+    path = save_weights(trained.module, files.out)
     people.print(f"{trained.history[-1]}; weights in {path}", soft_wrap=True)
     return {"weights": str(path), **trained.to_json()}
 
 
-def _train_helper(
-    model: str, data: Data, options: TrainOptions, split: Split, out: Path, checkpoint: Path | None
-) -> dict[str, object]:
+def _train_helper(model: str, data: Data, options: TrainOptions, split: Split, files: FileOptions) -> dict[str, object]:
     from netpact.pacts.priors import save_helper, train_helper
     from netpact.training import Recipe
 
     recipe = Recipe(model, options, split)
     with progress_bar(f"training the helper {model}") as bar:
-        helper = train_helper(data, recipe, name=out.stem, progress=bar, checkpoint=checkpoint)
-    path = save_helper(helper, data, out)
+        helper = train_helper(data, recipe, name=files.out.stem, progress=bar, checkpoint=files.checkpoint)
+    path = save_helper(helper, data, files.out)
     seen = len(split.indices(data.train.count)[0])
     people.print(
         f"helper trained on {seen:,} of {data.train.count:,} samples ({split}); weights and recipe in {path}",

@@ -1,43 +1,39 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
-from netpact.cli.options import (
-    DataName,
-    Json,
-    MaxMemory,
-    MaxParameters,
-    MaxTraining,
-    MaxWork,
-    OwnModel,
-    PactFile,
-    Threads,
-    read_limits,
-    set_threads,
-)
-from netpact.cli.originals import BaseData, BaseFile, OriginalWeights, UnlabelledFile
+from netpact.cli.options import DataName, LimitOptions, PactFile, RunOptions
+from netpact.cli.originals import NetworkOptions
+from netpact.core.limits import Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyLimits(LimitOptions):
+    max_training: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="OPS",
+            help="With --retrain: most multiply-adds of training.",
+            show_default="10^15, some hours",
+        ),
+    ] = Limits().max_training
 
 
 def verify(
     file: PactFile,
     data: DataName,
-    model: OwnModel = "",
-    base: BaseFile = None,
-    base_data: BaseData = "",
     retrain: Annotated[
-        bool, typer.Option("--retrain", help="Train the helper network again, by the recipe in the file.")
+        bool, typer.Option("--retrain", help="Train the helper network again by the recipe in the file.")
     ] = False,
-    original: OriginalWeights = None,
-    unlabelled: UnlabelledFile = None,
-    max_parameters: MaxParameters = None,
-    max_work: MaxWork = None,
-    max_memory: MaxMemory = None,
-    max_training: MaxTraining = None,
-    threads: Threads = 0,
-    json: Json = False,
+    *,
+    networks: NetworkOptions,
+    limits: VerifyLimits,
+    run: RunOptions,
 ) -> int:
     """Check a file's certificate from the file and the data alone: decode, recount, recompute, compare.
 
@@ -50,27 +46,14 @@ def verify(
     Exit code 0: agreed. 1: refused, with the reasons. 3: agreed, but the test error is above the bound and contradicts
     it. Example: netpact verify mlp.pact --data digits --json
     """
-    from dataclasses import replace
-
     from netpact.cli.originals import check_original, open_case, original_options
     from netpact.core.errors import PactError
     from netpact.pacts.verification import verify as check
 
-    set_threads(threads)
-    if retrain and base is not None:
+    run.set_threads()
+    if retrain and networks.base is not None:
         raise PactError("with --retrain the helper is trained again, and no base is read", where="--base")
-    case = open_case(
-        file,
-        data,
-        model=model,
-        base=base,
-        base_data=base_data,
-        original=original,
-        unlabelled=unlabelled,
-        max_parameters=read_limits(
-            max_parameters=max_parameters, max_work=max_work, max_memory=max_memory, max_training=max_training
-        ),
-    )
+    case = open_case(file, data, networks, limits.limits())
     pact = case.pact
     if retrain:
         from netpact.pacts.priors import retrain_helper
@@ -101,7 +84,7 @@ def verify(
         record["original"], agreed = second.to_json(), agreed and second.agreed
     elif pact.original is not None:
         people.print(f"not checked: the statement about the original network (give {original_options(pact)})")
-    if json:
+    if run.json:
         print_json(record)
     if not agreed:
         return 1

@@ -1,0 +1,82 @@
+"""A command from records: a parameter whose type is a frozen dataclass becomes one option for each of its fields.
+
+A field says what its option is as typer does, by Annotated[type, typer.Option(...)]; or, in a record of the library,
+by metadata={"help": ..., "metavar": ..., "min": ...}, the keywords of typer.Option, with "option" for a name other than
+the field's. tuple[T, ...] is an option that may be repeated. A record may name the part of the help that its options
+stand in: PANEL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import typer
+from typer.models import ParameterInfo
+
+Result = TypeVar("Result")
+
+
+def command(function: Callable[..., Result]) -> Callable[..., Result]:
+    """The function as typer calls it, with the fields of its records as parameters of their own."""
+    hints = get_type_hints(function, include_extras=True)
+    records = {name: hint for name, hint in hints.items() if name != "return" and is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(function).parameters.items():
+        if name in records:
+            parameters += options_of(records[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+
+    @wraps(function)
+    def run(**given: Any) -> Result:
+        made = {name: _make(record, given) for name, record in records.items()}
+        return function(**{name: given[name] for name in hints if name in given}, **made)
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def options_of(record: Any) -> list[Parameter]:
+    """One keyword parameter for each field, annotated as typer wants it."""
+    hints = get_type_hints(record, include_extras=True)
+    panel = getattr(record, "PANEL", None)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=_default(field),
+            annotation=_annotate(hints[field.name], field, panel),
+        )
+        for field in fields(record)
+    ]
+
+
+def _annotate(hint: Any, field: Field[Any], panel: str | None) -> Any:
+    kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    found = [copy(mark) for mark in marks if isinstance(mark, ParameterInfo)]
+    keywords = {**field.metadata}
+    name = keywords.pop("option", f"--{field.name.replace('_', '-')}")
+    option = found[0] if found else typer.Option(name, **keywords)
+    option.rich_help_panel = option.rich_help_panel or panel
+    return Annotated[list[get_args(kind)[0]] if _is_repeated(kind) else kind, option]  # type: ignore[misc]
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return Parameter.empty if field.default is MISSING else field.default
+
+
+def _is_repeated(kind: Any) -> bool:
+    return get_origin(kind) is tuple and get_args(kind)[1:] == (...,)
+
+
+def _make(record: Any, given: dict[str, Any]) -> Any:
+    values = {field.name: given.pop(field.name) for field in fields(record)}
+    return record(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
