@@ -80,7 +80,7 @@ def test_the_sentence_rounds_the_error_up_and_the_confidence_down() -> None:
         "at most 41.2 % of new samples from the same distribution."
     )
     assert "at most 41.2 %" in make(bound=0.412).sentence()
-    assert "at most 100 %" in make(bound=0.99901).sentence()
+    assert "at most 100.0 %" in make(bound=0.99901).sentence()
     assert "at least 99.9 %" in make(delta=0.001).sentence()
     assert "at least 99.9999999999 %" in make(delta=1e-20).sentence()
     assert "at least 66.6666666666 %" in make(delta=1 / 3).sentence()
@@ -103,7 +103,10 @@ def test_a_data_dependent_certificate_is_never_told_without_its_hold_out_bound()
     better, worse = make(**DEPENDENT), make(prior="data-dependent", helper=replace(HELPER, bound=0.06))
     assert (better.beats_hold_out, worse.beats_hold_out, make().beats_hold_out) == (True, False, None)
     assert "hold-out" not in make().sentence()
-    for certificate, words in ((better, "90 %: this certificate beats it"), (worse, "6 %: this certificate does NOT")):
+    for certificate, words in (
+        (better, "90.0 %: this certificate beats it"),
+        (worse, "6.0 %: this certificate does NOT"),
+    ):
         said = certificate.sentence()
         assert said.startswith(
             'If the order of the samples was not chosen by looking at them, and the helper network "half" was computed '

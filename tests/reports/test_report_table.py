@@ -7,8 +7,8 @@ from reports.report_examples import HOSTILE, ORIGINAL, ROWS, compressed
 from rich.console import Console
 
 from netpact.core.errors import PactError
+from netpact.core.percent import percent_up
 from netpact.reports import Row, table
-from netpact.reports.text import percent_up
 
 
 def render(rows: list[Row], *, colour: bool = False, title: str = "Digits", width: int = 80) -> str:

@@ -1,35 +1,11 @@
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reports.report_examples import HOSTILE
 
-from netpact.reports.text import clean, confidence, escape, percent, percent_up, shorten, size, text_width
-
-
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [(0.41201, "41.3 %"), (0.412, "41.2 %"), (0.0, "0.0 %"), (1e-12, "0.1 %"), (0.9991, "100.0 %"), (1.0, "100.0 %")],
-)
-def test_bounds_are_rounded_up(share: float, words: str) -> None:
-    assert percent_up(share) == words
-
-
-@given(st.floats(0, 1))
-def test_a_printed_bound_is_never_below_the_bound_and_less_than_a_tenth_above(share: float) -> None:
-    printed = Fraction(percent_up(share).removesuffix(" %")) / 100
-    assert Fraction(share) <= printed < Fraction(share) + Fraction(1, 1000)
-
-
-def test_measured_errors_are_rounded_to_the_nearest() -> None:
-    assert [percent(share) for share in (0.025, 0.02549, 0.0256, 1.0)] == ["2.5 %", "2.5 %", "2.6 %", "100.0 %"]
-
-
-def test_confidence_keeps_all_digits() -> None:
-    assert [confidence(delta) for delta in (0.05, 0.1, 1e-6, 0.025)] == ["95 %", "90 %", "99.9999 %", "97.5 %"]
+from netpact.reports.text import clean, escape, shorten, size, text_width
 
 
 def test_sizes_are_short() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netpact.certificates.names import quote
-from netpact.certificates.wording import DIGITS_SHOWN, arithmetic, condition, confidence_percent, drawn, percent_up
+from netpact.certificates.wording import DIGITS_SHOWN, arithmetic, condition, drawn
+from netpact.core.percent import confidence, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.box import BoxCertificate
@@ -40,9 +41,9 @@ def declarations(certificate: BoxCertificate) -> tuple[str, ...]:
 def sentence(certificate: BoxCertificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
     return (
-        f"{condition(certificate.compressed)} probability at least {confidence_percent(certificate.delta)} % over the "
+        f"{condition(certificate.compressed)} probability at least {confidence(certificate.delta)} over the "
         f"draw of the {certificate.compressed.samples:,} {drawn(certificate.compressed)}, the original network "
         f"{quote(certificate.original_name)} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) and every other "
-        f"network as close to the one in this file errs on at most {percent_up(certificate.bound)} % of new samples "
+        f"network as close to the one in this file errs on at most {percent_up(certificate.bound)} of new samples "
         "from the same distribution."
     )

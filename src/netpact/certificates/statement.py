@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
 from netpact.certificates.json_form import Layout, statement_from_json, statement_to_json
-from netpact.certificates.wording import percent_up
 from netpact.core.display import Displayed
+from netpact.core.percent import percent_up
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -52,7 +52,7 @@ class Statement(Displayed):
     def display_facts(self) -> dict[str, object]:
         """The bound first; bounds are rounded up."""
         row = self.display_rows()[0]
-        row |= {name: f"{percent_up(value)} %" for name, value in row.items() if name.endswith("bound")}  # type: ignore[arg-type]
+        row |= {name: percent_up(value) for name, value in row.items() if name.endswith("bound")}  # type: ignore[arg-type]
         return {**{name: row[name] for name in (*_FIRST, self.counted) if name in row}, **row}
 
     def display_rows(self) -> list[dict[str, object]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from typing import TYPE_CHECKING
 
 from netpact.certificates.names import quote
+from netpact.core.percent import confidence, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.certificate import Certificate
@@ -110,9 +110,9 @@ def sentence(certificate: Certificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
     samples = f"{certificate.samples:,} {drawn(certificate)}"
     return (
-        f"{condition(certificate)} probability at least {confidence_percent(certificate.delta)} % over the draw of the "
+        f"{condition(certificate)} probability at least {confidence(certificate.delta)} over the draw of the "
         f"{samples}, the network in this file errs on at most "
-        f"{percent_up(certificate.bound)} % of new samples from the same distribution.{_beside(certificate)}"
+        f"{percent_up(certificate.bound)} of new samples from the same distribution.{_beside(certificate)}"
     )
 
 
@@ -124,7 +124,7 @@ def _beside(certificate: Certificate) -> str:
     compared = "beats" if certificate.beats_hold_out else "does NOT beat"
     return (
         f" The hold-out bound of the helper network alone, on the same samples and with 0 bits, is "
-        f"{percent_up(helper.bound)} %: this certificate {compared} it. Each of the two holds separately with that "
+        f"{percent_up(helper.bound)}: this certificate {compared} it. Each of the two holds separately with that "
         "probability; taking the better of them costs one bit."
     )
 
@@ -195,21 +195,6 @@ def _module(certificate: Certificate) -> str:
 def contradiction(test_error: float) -> str:
     """What is said beside a bound that is smaller than the test error."""
     return (
-        f"The test error, {percent_up(test_error)} %, contradicts this bound: an assumption or a declaration is false, "
+        f"The test error, {percent_up(test_error)}, contradicts this bound: an assumption or a declaration is false, "
         "or the test samples come from another distribution, or an unlikely sample was drawn."
     )
-
-
-def percent_up(share: float) -> str:
-    # repr gives the shortest decimal of the float: 0.05 reads as 5 %, not as the binary neighbour just above it.
-    with localcontext(Context(prec=400)):
-        return _plain((Decimal(repr(share)) * 100).quantize(Decimal("0.1"), rounding=ROUND_CEILING))
-
-
-def confidence_percent(delta: float) -> str:
-    with localcontext(Context(prec=400)):
-        return _plain(((1 - Decimal(repr(delta))) * 100).quantize(Decimal("1e-10"), rounding=ROUND_FLOOR))
-
-
-def _plain(percent: Decimal) -> str:
-    return f"{percent:f}".rstrip("0").rstrip(".")

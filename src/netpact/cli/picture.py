@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from netpact.cli.console import people
+from netpact.core.percent import percent, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates import Certificate
@@ -59,14 +60,12 @@ def print_picture(certificate: Certificate, around: Surroundings) -> None:
 
 
 def _rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:
-    from netpact.certificates.wording import percent_up
-
     counted = f"{certificate.errors:,} of {certificate.samples:,}"
-    bound = f"{percent_up(certificate.bound)} %"
+    bound = percent_up(certificate.bound)
     bits = f"{certificate.code_bits:,} bits counted; the file has {around.file_bytes:,} bytes"
     return [
         ("bound", bound, f"proven; {certificate.form} form, delta = {certificate.delta}"),
-        ("train error", f"{certificate.train_error:.2%}", counted),
+        ("train error", percent(certificate.train_error, places=2), counted),
         ("near ties", f"{certificate.near_ties:,}", "of these errors: right, unless numbers round or overflow"),
         *_test_rows(certificate, around),
         ("message", f"{certificate.message_bytes:,} bytes", bits),
@@ -75,18 +74,16 @@ def _rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str
 
 
 def _test_rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:
-    from netpact.certificates.wording import percent_up
-
     if certificate.test_error is None:
         return [("test error", "none", "the data have no test part")]
     counted = f"{certificate.test_errors:,} of {certificate.test_samples:,}"
-    rows = [("test error", f"{certificate.test_error:.2%}", counted)]
+    rows = [("test error", percent(certificate.test_error, places=2), counted)]
     if around.test_copies:
         return [*rows, ("hold-out bound", "none", f"{around.test_copies:,} test samples are exact copies of others")]
     bound = around.test_bound(certificate)
     assert bound is not None
     told = "of the test samples: exact, 0 bits, the same delta; holds if they were used in no choice"
-    return [*rows, ("hold-out bound", f"{percent_up(bound)} %", told)]
+    return [*rows, ("hold-out bound", percent_up(bound), told)]
 
 
 def _copy_rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:

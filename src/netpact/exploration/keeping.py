@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes
+from netpact.core.percent import percent_up
 from netpact.pacts.verification import verify
 
 if TYPE_CHECKING:
@@ -68,16 +69,13 @@ def place_best(folder: Path, pact: Pact, earlier: Earlier | None) -> tuple[Path,
         return pact.write(best), ""
     if earlier.bound is not None and earlier.message == pact.message:
         return best, ""
+    told = "" if earlier.bound is None else percent_up(earlier.bound, places=2)
     if earlier.bound is not None and earlier.bound <= stated.bound:
         own = pact.write(folder / f"found-{pact.message_sha256[:12]}.pact")
-        return own, f"{best} stays: its bound is {_percent(earlier.bound)}; this search's file is {own}"
+        return own, f"{best} stays: its bound is {told}; this search's file is {own}"
     if earlier.bound is not None and earlier.plain:
-        return pact.write(best), f"{best} of an earlier search, with a bound of {_percent(earlier.bound)}, is replaced"
+        return pact.write(best), f"{best} of an earlier search, with a bound of {told}, is replaced"
     aside = folder / f"earlier-{hashlib.sha256(read_bytes(best)).hexdigest()[:12]}.pact"
     os.replace(best, aside)
     reason = earlier.reason or "holds a statement about its original network too"
     return pact.write(best), f"what was {best} {reason}; it is now {aside}"
-
-
-def _percent(bound: float) -> str:
-    return f"{100 * bound:.2f} %"

@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from netpact.core.percent import confidence, percent, percent_up
 from netpact.reports.figure import Figure
 from netpact.reports.rows import Provenance, Row, check_rows, find_best
 from netpact.reports.scatter import draw_scatter
 from netpact.reports.style import PAGE_STYLE
 from netpact.reports.table import error_words
-from netpact.reports.text import clean, confidence, count, escape, percent, percent_up
+from netpact.reports.text import clean, count, escape
 
 _WIDTHS = (("wide", 900), ("narrow", 380))
 _CHECKS = {True: "agreed", False: "refused", None: "not tried"}

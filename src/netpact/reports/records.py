@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from pathlib import Path
 
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes
-from netpact.reports.text import percent, percent_up
+from netpact.core.percent import percent, percent_up
 
 KEYS = (
     "file",
@@ -167,7 +166,7 @@ def _other_cells(entry: dict[str, object]) -> tuple[object, ...]:
 
 
 def _bound(entry: dict[str, object], key: str) -> str:
-    return percent_up(_number(entry, key), unit=Decimal("0.01"))
+    return percent_up(_number(entry, key), places=2)
 
 
 def _published(entry: dict[str, object]) -> str:

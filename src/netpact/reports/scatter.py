@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netpact.core.errors import PactError
+from netpact.core.percent import percent, percent_up
 from netpact.reports.figure import Figure
 from netpact.reports.labels import Flag, hang_flags
 from netpact.reports.layout import LogAxis, span_axis
@@ -13,7 +14,7 @@ from netpact.reports.legend import draw_legend
 from netpact.reports.marks import draw_marks, draw_pole
 from netpact.reports.rows import Row, check_rows, find_best
 from netpact.reports.shapes import Line, Rect, Shape, Words
-from netpact.reports.text import percent, percent_up, shorten, size, text_width
+from netpact.reports.text import shorten, size, text_width
 
 _FONT = 12.0
 _LANE = 17.0

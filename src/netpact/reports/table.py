@@ -8,8 +8,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from netpact.core.percent import percent, percent_up
 from netpact.reports.rows import Row, check_rows, find_best
-from netpact.reports.text import clean, count, percent, percent_up
+from netpact.reports.text import clean, count
 
 
 def table(rows: Sequence[Row], *, title: str) -> Table:

@@ -1,33 +1,12 @@
-"""Numbers and names as a reader sees them. Bounds round up, names cannot smuggle in markup."""
+"""Numbers and names as a reader sees them; names cannot smuggle in markup."""
 
 from __future__ import annotations
 
 import html
 import unicodedata
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 
 _LONGEST = 100
-_TENTH = Decimal("0.1")
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
-
-
-def percent(share: float) -> str:
-    """A measured share as a percentage with one decimal, rounded to the nearest: 0.025 -> '2.5 %'."""
-    return f"{(Decimal(share) * 100).quantize(_TENTH, ROUND_HALF_EVEN)} %"
-
-
-def percent_up(share: float, *, unit: Decimal = _TENTH) -> str:
-    """A proven bound as a percentage, with one decimal if not said otherwise, never below it: 0.41201 -> '41.3 %'.
-
-    Decimal(share) is the float's exact value, so the printed number is a bound whenever the float is.
-    """
-    return f"{(Decimal(share) * 100).quantize(unit, ROUND_CEILING)} %"
-
-
-def confidence(delta: float) -> str:
-    """1 - delta as a percentage, all digits: 0.05 -> '95 %'."""
-    value = (1 - Decimal(str(delta))) * 100
-    return f"{value.normalize():f} %"
 
 
 def count(number: int) -> str:

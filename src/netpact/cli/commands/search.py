@@ -14,6 +14,7 @@ from netpact.cli.console import people, print_json, progress_columns
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DATA_NAMES, Delta, RunOptions
 from netpact.core.errors import PactError, printable
+from netpact.core.percent import percent_up
 
 if TYPE_CHECKING:
     from netpact.exploration import Trial
@@ -137,5 +138,6 @@ def _table(trials: list[Trial], latest: int = 12) -> Table:
         column.justify = "right"
     for trial in [best, *trials[-latest:]]:
         style = "bold" if trial is best else ""
-        table.add_row(trial.name, f"{trial.errors:,}", f"{trial.bits:,}", f"{100 * trial.score:.2f} %", style=style)
+        bound = percent_up(trial.score, places=2)
+        table.add_row(trial.name, f"{trial.errors:,}", f"{trial.bits:,}", bound, style=style)
     return table

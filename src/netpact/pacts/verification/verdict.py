@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpact.certificates import Certificate, Statement
-from netpact.certificates.wording import contradiction, percent_up
+from netpact.certificates.wording import contradiction
 from netpact.core.display import Displayed
 from netpact.core.errors import printable
+from netpact.core.percent import percent_up
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +43,7 @@ class Verdict(Displayed):
     def display_facts(self) -> dict[str, object]:
         row = self.display_rows()[0]
         bounds = {name: row.get(name) for name in ("bound", "own_bound")}
-        return row | {name: f"{percent_up(value)} %" for name, value in bounds.items() if isinstance(value, float)}
+        return row | {name: percent_up(value) for name, value in bounds.items() if isinstance(value, float)}
 
     def display_rows(self) -> list[dict[str, object]]:
         """Agreed or not, then why not; a bound is shown only where it stands."""
