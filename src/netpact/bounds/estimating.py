@@ -23,8 +23,9 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
 from netpact.measurements import Measures
 from netpact.measurements.folded import fold_for_measuring
-from netpact.measurements.structure import WEIGHT_KINDS, find_structure
+from netpact.measurements.structure import find_structure
 from netpact.network import Margins, Network, measure_margins
+from netpact.network.kinds import KINDS
 
 
 def estimate_bounds(
@@ -145,7 +146,7 @@ def _collect(
         errors=errors,
         delta=options.delta,
         zeta=options.zeta,
-        foreign=tuple(layer.name for layer in network.layers if layer.kind not in WEIGHT_KINDS),
+        foreign=tuple(layer.name for layer in network.layers if layer.kind not in KINDS.measured()),
         is_chain=all(layer.alone for layer in structure.layers),
         has_biases=any(layer.bias is not None and bool(layer.bias.any()) for layer in structure.layers),
     )

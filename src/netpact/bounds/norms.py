@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from netpact.algebra import matrix_norm, operator_norm
+from netpact.algebra import matrix_norm
 from netpact.core.errors import PactError, one_of
 from netpact.measurements.structure import WeightLayer
 
@@ -84,26 +83,16 @@ def _reshaped(layer: WeightLayer) -> Rows:
 
 
 def _unrolled(layer: WeightLayer) -> Rows:
-    """The convolution of an image of ones with |W|, and with W^2, holds what is wanted of each row."""
-    part = layer.part
-    if not isinstance(part, nn.Conv2d):
-        # A linear layer that is applied to every row of a matrix is one block for each of them.
-        rows = _reshaped(layer)
-        return Rows(rows.l1.repeat(layer.places), rows.l2_squared.repeat(layer.places), rows.spectral)
-    if part.padding_mode != "zeros":
+    """The layer with |W|, and with W^2, on ones gives what is wanted of each row."""
+    if layer.copies_entries:
         raise PactError(
-            f"padding {part.padding_mode!r} reads a pixel through two taps, and the norms of its rows are not known",
+            f"{layer.part} reads a pixel through several taps, and the norms of its rows are not known",
             where=layer.name,
             hint="allowed: padding by zeros; or convolutions='reshaped'",
         )
-    assert layer.image_size is not None
-    weight = layer.weight.double()
-    ones = torch.ones(1, part.in_channels, *layer.image_size, dtype=torch.float64)
-    l1, l2_squared = (
-        functional.conv2d(ones, taps, None, part.stride, part.padding, part.dilation, part.groups).flatten()
-        for taps in (weight.abs(), weight.square())
-    )
-    return Rows(l1, l2_squared, operator_norm(part, image_size=layer.image_size).upper)
+    weight, ones = layer.weight.double(), torch.ones(1, *layer.input_shape, dtype=torch.float64)
+    l1, l2_squared = (layer.run(taps, ones).flatten() for taps in (weight.abs(), weight.square()))
+    return Rows(l1, l2_squared, layer.bound_norm().upper)
 
 
 READINGS: Mapping[str, Callable[[WeightLayer], Rows]] = MappingProxyType({"unrolled": _unrolled, "reshaped": _reshaped})

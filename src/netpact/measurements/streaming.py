@@ -63,12 +63,7 @@ def norms_of(batch: Tensor) -> Tensor:
 
 
 def _norms(layer: WeightLayer, received: Tensor, output: Tensor) -> Tensor:
-    bias = layer.bias
-    if bias is None:
-        linear = output
-    else:
-        linear = output - (bias.view(-1, 1, 1) if layer.kind == "conv2d" else bias)
-    return torch.stack([norms_of(received), norms_of(linear), norms_of(output)], dim=1)
+    return torch.stack([norms_of(received), norms_of(layer.subtract_bias(output)), norms_of(output)], dim=1)
 
 
 def _joined(parts: Sequence[Tensor]) -> Numbers:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from netpact.algebra import OperatorNorm
 from netpact.core.errors import PactError
 from netpact.network import Layer, Network
+from netpact.network.kinds import KINDS, Measured
 from netpact.network.watching import watching
-
-# Layers that the theory compresses. All others are part of the maps between them.
-WEIGHT_KINDS = ("linear", "conv2d")
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +20,7 @@ class WeightLayer:
 
     units, places  h_i and n1 * n2 of its output
     cover          ceil(kappa / s)^2: how many windows see one pixel at most; 1 for a linear layer
-    image_size     pixels of its input; None for a linear layer
+    input_shape    of one sample there
     follows        index of the weight layer its input is made of, the last one if there are several; None for none
     alone          its input is made of that layer's output alone, or of the network's input alone
     """
@@ -31,7 +30,7 @@ class WeightLayer:
     units: int
     places: int
     cover: int
-    image_size: tuple[int, ...] | None
+    input_shape: tuple[int, ...]
     follows: int | None
     alone: bool
 
@@ -49,14 +48,40 @@ class WeightLayer:
 
     @property
     def weight(self) -> Tensor:
-        weight = self.part.weight
-        assert isinstance(weight, Tensor)
-        return weight.detach()
+        return self._measured.weight(self.part)
 
     @property
     def bias(self) -> Tensor | None:
-        bias = self.part.bias
+        bias = getattr(self.part, "bias", None)
         return bias.detach() if isinstance(bias, Tensor) else None
+
+    @property
+    def copies_entries(self) -> bool:
+        """Whether padding brings entries of the input back, which are then read through several weights."""
+        return KINDS[self.kind].copies(self.part, self.input_shape) != 1
+
+    def bound_norm(self) -> OperatorNorm:
+        lower, upper = KINDS[self.kind].norm(self.part, self.input_shape)
+        assert lower is not None
+        assert upper is not None
+        return OperatorNorm(lower, upper)
+
+    def run(self, weight: Tensor, inputs: Tensor) -> Tensor:
+        """The linear map with another weight in place of the layer's own."""
+        return self._measured.run(self.part, weight, inputs)
+
+    def subtract_bias(self, output: Tensor) -> Tensor:
+        if self.bias is None:
+            return output
+        sides = [1] * output.dim()
+        sides[self._measured.axis] = -1
+        return output - self.bias.view(sides)
+
+    @property
+    def _measured(self) -> Measured:
+        found = KINDS[self.kind].measured
+        assert found is not None
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +110,10 @@ def find_structure(network: Network, inputs: Tensor) -> Structure:
 
     with torch.no_grad(), watching(network, look):
         network.module(inputs)
-    chosen = [layer for layer in network.layers if layer.kind in WEIGHT_KINDS]
+    kinds = KINDS.measured()
+    chosen = [layer for layer in network.layers if layer.kind in kinds]
     if not chosen:
-        raise PactError(f"no weight layers to measure; they are {', '.join(WEIGHT_KINDS)}", where=network.name)
+        raise PactError(f"no weight layers to measure; they are {', '.join(kinds)}", where=network.name)
     parts, weighted = dict(network.module.named_modules()), {layer.index for layer in chosen}
     layers = []
     for layer in chosen:
@@ -120,11 +146,9 @@ def _sources(network: Network, index: int, weighted: set[int]) -> set[int]:
 def _describe(
     layer: Layer, part: nn.Module, given: torch.Size, output: torch.Size, *, follows: int | None, alone: bool
 ) -> WeightLayer:
-    if isinstance(part, nn.Conv2d):
-        cover = 1
-        for width, stride in zip(part.kernel_size, part.stride, strict=True):
-            cover *= -(-width // stride)
-        places, image = output[2:].numel(), tuple(given[2:])
-        return WeightLayer(layer, part, output[1], places, cover, image, follows, alone)
+    measured = KINDS[layer.kind].measured
+    assert measured is not None
     # A linear layer may be applied to every row of a matrix: the rows are its places.
-    return WeightLayer(layer, part, output[-1], output[1:-1].numel(), 1, None, follows, alone)
+    units = output[measured.axis]
+    places = output[1:].numel() // units
+    return WeightLayer(layer, part, units, places, measured.cover(part), tuple(given[1:]), follows, alone)
