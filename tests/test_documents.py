@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -14,6 +15,7 @@ PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WITHOUT_EXAMPLES = {*ROOT_PAGES[1:], "peers.md", "records.md"}  # pages of tables and rules
 PLACE = re.compile(r"`((?:[\w.]+/)+[\w.]*|\w+\.(?:md|txt|toml))`")
 TABLE = re.compile(r"`(\w+)` in `([\w/]+\.py)`")
+NAME = re.compile(r"`(netpact(?:\.\w+)+)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -29,6 +31,18 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_exist(page: Path) -> None:
+    for name in NAME.findall(page.read_text()):
+        found, *rest = name.split(".")
+        thing = importlib.import_module(found)
+        for part in rest:
+            found = f"{found}.{part}"
+            if not hasattr(thing, part):
+                importlib.import_module(found)  # a module that is not imported yet, or an error that says what is missing
+            thing = getattr(thing, part)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in WITHOUT_EXAMPLES], ids=lambda p: p.name)

@@ -27,7 +27,7 @@ def test_figures_are_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["error-against-size.csv", "own.svg", "other.pdf"])
 def test_files_of_others_are_kept(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(PactError, match=f"this folder holds {name}"):
+    with pytest.raises(PactError, match=f"this folder contains {name}"):
         figures_place(tmp_path)
 
 

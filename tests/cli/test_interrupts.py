@@ -91,8 +91,8 @@ def test_what_is_kept_is_told_only_where_something_is(
     (tmp_path / "out" / "run" / "first.json").write_text("{}")
     assert run([*arguments, "--out", str(tmp_path / "out")]) == 130
     told = " ".join(capsys.readouterr().err.split())
-    assert "interrupted; what was finished is kept in" in told
-    assert "the same command goes on there" in told
+    assert "interrupted; finished results are kept in" in told
+    assert "the same command resumes there" in told
 
 
 @pytest.mark.parametrize("kept", [True, False])

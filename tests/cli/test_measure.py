@@ -114,7 +114,7 @@ def test_bad_options_are_told(weights: str, further: list[str], where: str, caps
 def test_an_untrained_network_of_ours_is_measured_and_called_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["measure", "mlp:8", "--data", "digits", "--only", "frobenius", "--json"]) == 0
     told = capsys.readouterr()
-    assert "before training" in told.err
+    assert "mlp:8 is untrained" in told.err
     assert len(json.loads(told.out)["layers"]) == 2
 
 

@@ -1,4 +1,4 @@
-"""What the commands say, and where: JSON on stdout, everything for people on stderr."""
+"""Output of the commands: JSON on stdout, everything for people on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks wrong about data, told before the data are used."""
+"""Warnings about data, before the data are used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def warn_about(data: Data) -> None:
-    """By one pass over each part; copies are not looked for."""
+    """One pass over each part, without the search for exact copies."""
     from netpact.datasets import check_data
 
     print_problems(check_data(data))

@@ -23,7 +23,7 @@ _UsageError: type[Exception] = next(
 app = typer.Typer(
     name="netpact",
     help="Compress a trained classifier into a small file, with a proven bound on its test error.\n\n"
-    "Exit codes: 0 fine, 1 refused by verify, 2 bad input, 3 agreed by verify but contradicted by the test error, "
+    "Exit codes: 0 success, 1 refused by verify, 2 bad input, 3 agreed by verify but contradicted by the test error, "
     "130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -61,7 +61,7 @@ def _begin(
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code; a bad input is told as JSON if the command was to speak JSON."""
+    """Run one command line and return its exit code; with --json a bad input is reported as JSON."""
     try:
         code = app(arguments, prog_name="netpact", standalone_mode=False)
         if code == INTERRUPTED:  # typer has turned the interrupt into an exit code

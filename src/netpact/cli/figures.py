@@ -24,7 +24,7 @@ def figures_place(folder: Path | None) -> None:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         drawn = path.with_suffix(".svg")
         if path.suffix in FORMATS and not (drawn.is_file() and b'class="pact-figure"' in read_bytes(drawn)[:400]):
-            raise PactError(f"this folder holds {path.name}, which is no figure of netpact", where=str(folder))
+            raise PactError(f"this folder contains {path.name}, which netpact did not write", where=str(folder))
 
 
 def write_figures(figures: Iterable[Figure], folder: Path | None) -> None:
@@ -32,4 +32,4 @@ def write_figures(figures: Iterable[Figure], folder: Path | None) -> None:
 
     if folder is not None:
         written = save_figures(figures, folder)
-        people.print(f"{len(written)} files of figures in {folder}", soft_wrap=True, markup=False)
+        people.print(f"{len(written)} figure files in {folder}", soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""What netpact info says about a .pact file."""
+"""netpact info of a .pact file."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def describe_file(file: Path, options: FileOptions, limits: Limits, *, json: boo
     people.print(
         f"{printable(str(file))}: {architecture}, inputs {architecture.input_shape}, {architecture.classes} classes, "
         f"run in {compressed.arithmetic}\n"
-        f"{len(pact.message):,} bytes, {pact.code_bits:,} bits with their number announced",
+        f"{len(pact.message):,} bytes, {pact.code_bits:,} bits with the length code",
         soft_wrap=True,
     )
     if relative is not None:
         people.print(_relative_words(relative, compressed.split), soft_wrap=True)
-    listing = Table("field", "bits", title="What the message holds", title_justify="left")
+    listing = Table("field", "bits", title="Fields of the message", title_justify="left")
     listing.columns[1].justify = "right"
     for field, bits in ledger:
         listing.add_row(field, f"{bits:,.1f}")
@@ -72,7 +72,7 @@ def describe_file(file: Path, options: FileOptions, limits: Limits, *, json: boo
 def _describe_relative(
     pact: Pact, compressed: Compressed, path: Path | None, limits: Limits
 ) -> dict[str, object] | None:
-    """What the file says about its base, and whether the one given is that; None for a file without a base."""
+    """The base that the file is encoded against, and whether the given one is it; None for a file without a base."""
     from netpact.coding.format import is_relative, open_base
 
     base = None if path is None else open_base(path, max_parameters=limits)
@@ -100,8 +100,8 @@ def _describe_relative(
 
 
 def _relative_words(relative: dict[str, object], split: Split | None) -> str:
-    kind = "a base network from other data" if split is None else f"a helper network that has seen {split}"
+    kind = "a base network trained on other data" if split is None else f"a helper network that has seen {split}"
     stated = relative["stated_sha256"]
-    named = "no certificate names it yet" if stated is None else f"sha256 {stated}"
+    named = "not certified yet" if stated is None else f"sha256 {stated}"
     fits = "" if relative["base_sha256"] is None else "; the one given fits"
     return f"encoded against {kind}; {relative['changed_weights']:,} weights differ from it; {named}{fits}"

@@ -1,4 +1,4 @@
-"""What is left of the work when it is interrupted, said by the command that knows."""
+"""What is kept when a command is interrupted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def results_in(folder: Path) -> Callable[[], str]:
 
     def tell() -> str:
         found = any((folder / "run").glob("*.json"))
-        return f"what was finished is kept in {folder}, and the same command goes on there" if found else ""
+        return f"finished results are kept in {folder}; the same command resumes there" if found else ""
 
     return tell
 
@@ -40,6 +40,6 @@ def checkpoint_in(file: Path | None) -> Callable[[], str]:
     def tell() -> str:
         if file is None or not file.is_file():
             return ""
-        return f"finished epochs are kept in {file}, and the same command goes on from there"
+        return f"finished epochs are kept in {file}; the same command resumes from there"
 
     return tell

@@ -1,4 +1,4 @@
-"""What netpact info says about a network: of ours by name, or the user's own."""
+"""netpact info of a network: one of ours by name, or the user's own."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def trained_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
     architecture = read_architecture(name, input_shape=data.input_shape, classes=data.classes)
     if weights is None and architecture is not None:
         raise PactError(
-            "the weights of the trained network are missing",
+            "the trained weights are missing",
             where="--weights",
             hint=f"train it first: netpact train {name} --data {data.name} --out weights.safetensors",
         )
@@ -55,9 +55,9 @@ def trained_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
 
 
 def examined_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
-    """As open_model, for looking at a network: one of ours without weights is an untrained one, which is said."""
+    """As open_model; prints a note where a network of ours is untrained."""
     if weights is None and not names_own_function(name):
-        people.print(f"without --weights this is {name} as it is before training", style="yellow", soft_wrap=True)
+        people.print(f"no --weights given: {name} is untrained", style="yellow", soft_wrap=True)
     return open_model(name, data, weights=weights)
 
 

@@ -28,6 +28,12 @@ Weights: TypeAlias = Annotated[
     Path | None,
     typer.Option("--weights", metavar="FILE", help="Trained weights: .safetensors, .pt or .pth (tensors only)."),
 ]
+WeightsOrNone: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--weights", metavar="FILE", help="Trained weights: .safetensors, .pt or .pth.", show_default="untrained"
+    ),
+]
 Overwrite: TypeAlias = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing weights, certified files and pages of others.")
 ]
@@ -47,7 +53,9 @@ BaseFile: TypeAlias = Annotated[
         help="The base or helper network that the file is encoded against: .pact or .safetensors.",
     ),
 ]
-PactFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE.pact", show_default=False)]
+PactFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE.pact", help="A file made by compress or search.", show_default=False)
+]
 OwnModel: TypeAlias = Annotated[
     str,
     typer.Option(

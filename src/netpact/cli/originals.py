@@ -1,4 +1,4 @@
-"""The options about other networks than the one in the file (the original, a base), and what they open."""
+"""Networks that certify and verify need beside the file (a base, the original): their options, and how to open them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def check_original(case: Case, *, progress: Progress | None) -> Verdict:
             progress=progress,
         )
     if isinstance(case.pact.original, OriginalCertificate):
-        raise PactError("the statement about the original network rests on fresh inputs", where="--unlabelled")
+        raise PactError("the statement about the original network was made from fresh inputs", where="--unlabelled")
     return verify_box(
         case.pact,
         module,

@@ -1,4 +1,4 @@
-"""What certify tells beside the sentence: all that the bound was made of, and what to hold it against."""
+"""What certify prints beside the sentence: what the bound is computed from, and what to compare it with."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from netpact.datasets import Data
 
 _VACUOUS = (
-    "vacuous: guessing among {classes} classes does as well. Shorten the message (fewer bits, netpact search), take "
+    "vacuous: guessing among {classes} classes is as good. Shorten the message (fewer bits, netpact search), use "
     "more samples, or a base network (docs/priors.md)."
 )
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the certificate itself does not tell.
+    """What is not in the certificate itself.
 
     two_labels   training inputs that occur under more than one label
     test_copies  test samples that are exact copies of training samples or of each other
@@ -66,7 +66,7 @@ def _rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str
     return [
         ("bound", bound, f"proven; {certificate.form} form, delta = {certificate.delta}"),
         ("train error", percent(certificate.train_error, places=2), counted),
-        ("near ties", f"{certificate.near_ties:,}", "of these errors: right, unless numbers round or overflow"),
+        ("near ties", f"{certificate.near_ties:,}", "of these errors: correct, unless values round or overflow"),
         *_test_rows(certificate, around),
         ("message", f"{certificate.message_bytes:,} bytes", bits),
         *_copy_rows(certificate, around),
@@ -82,7 +82,7 @@ def _test_rows(certificate: Certificate, around: Surroundings) -> list[tuple[str
         return [*rows, ("hold-out bound", "none", f"{around.test_copies:,} test samples are exact copies of others")]
     bound = around.test_bound(certificate)
     assert bound is not None
-    told = "of the test samples: exact, 0 bits, the same delta; holds if they were used in no choice"
+    told = "from the test samples: 0 bits, same delta; holds if they were used in no choice"
     return [*rows, ("hold-out bound", percent_up(bound), told)]
 
 

@@ -1,7 +1,7 @@
-"""Where a command writes: looked at before the work starts, so that no work and no file is lost.
+"""Where a command writes: checked before the work starts, so that no work and no file is lost.
 
-One rule for all commands: a file that exists is replaced only with --overwrite. Replaced without asking is what took
-no work: a .pact file without a certificate, and a page that netpact wrote.
+One rule for all commands: a file that exists is replaced only with --overwrite. Replaced without it: a .pact file
+without a certificate, and a page that netpact wrote.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pact_place(path: Path, *, overwrite: bool) -> Path:
         certified = Pact.read(path).certificate is not None
     except PactError:
         return _new_file(path, overwrite=False)  # not a file of ours
-    return _new_file(path, overwrite=False, what="a file with a certificate") if certified else check_place(path)
+    return _new_file(path, overwrite=False, what="a certified file") if certified else check_place(path)
 
 
 def page_place(path: Path | None, *, overwrite: bool) -> Path | None:
@@ -42,8 +42,8 @@ def page_place(path: Path | None, *, overwrite: bool) -> Path | None:
     return _new_file(path, overwrite=overwrite or ours)
 
 
-def _new_file(path: Path, *, overwrite: bool, what: str = "a file") -> Path:
+def _new_file(path: Path, *, overwrite: bool, what: str = "the file") -> Path:
     check_place(path)
     if os.path.lexists(path) and not overwrite:
-        raise PactError(f"there is {what} already", where=str(path), hint="choose another name, or give --overwrite")
+        raise PactError(f"{what} exists", where=str(path), hint="choose another name, or give --overwrite")
     return path

@@ -8,7 +8,7 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import write_figures
-from netpact.cli.options import BaseOptions, DataName, ModelName, PageOptions, RunOptions, Weights
+from netpact.cli.options import BaseOptions, DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
 from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundOptions:
-    weights: Weights = None
+    weights: WeightsOrNone = None
     samples: Annotated[int, typer.Option(min=1, metavar="N", help="Samples that Jacobians are measured on.")] = 200
     gamma: Annotated[
         tuple[float, ...],
@@ -72,11 +72,11 @@ def bounds(
     pages: PageOptions,
     run: RunOptions,
 ) -> None:
-    """What the bounds of the literature come to for a trained network: estimates, none of them proven.
+    """Evaluate published generalization bounds on a trained network. All of them are estimates, none is proven for it.
 
-    The norm-based ones come from the weights alone; those of Arora et al. 2018 are measured first, which takes longer.
-    Beside them, with --pact, stands what is proven for the network in that file, a compressed form of this one: its
-    certificate is verified first. A file of another network, of other data, or with a false certificate is refused.
+    Norm-based bounds are computed from the weights; those of Arora et al. 2018 are measured first, which takes longer.
+    With --pact, the certificate of a compressed form of this network is verified and shown beside them. A file of
+    another network, of other data, or with a false certificate is refused.
 
     Example: netpact bounds mlp --weights mlp.safetensors --data digits --pact mlp.pact
     """

@@ -45,14 +45,17 @@ def certify(
     limits: LimitOptions,
     run: RunOptions,
 ) -> None:
-    """Count the errors of what is in the file on the training data, and add the certificate to the file.
+    """Certify a file: count the decoded network's errors on the training data and add a proven bound on its test error.
 
-    With --original a second statement is added, about the network before compression. With --unlabelled it rests on
-    fresh inputs; without, on how close the two networks are, which is looser. Each of the two statements holds
-    separately with probability 1 - delta.
+    The bound depends on four numbers: bytes of the message, errors, samples, delta. The data's test part is counted for
+    comparison only.
 
-    For a file told relative to a helper network (--base), the bound is about the samples that the helper has not seen,
-    and the helper's own hold-out bound is stated beside it.
+    A file encoded against a helper network (--base) is certified on the samples that the helper has not seen; the
+    helper's own hold-out bound is stated beside the certificate.
+
+    With --original a second statement is added, about the network before compression: from fresh inputs
+    (--unlabelled), or else from a bound on the distance between the two networks. Each statement holds separately with
+    probability 1 - delta.
 
     Example: netpact certify mlp.pact --data digits
     """

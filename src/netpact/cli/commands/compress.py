@@ -38,24 +38,25 @@ class CompressOptions:
 
 
 def compress(model: ModelName, data: DataName, options: CompressOptions, base: BaseOptions, run: RunOptions) -> None:
-    """Compress a trained network and seal it into a small file.
+    """Compress a trained network and write it as a .pact file.
+
+    Methods (--method) and their options (--set):
 
     - quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary)
     - rate-aware: epochs, rate, learning_rate, levels, seed
     - ternary-search: steps, restarts, bit_price, body_bits, seed
     - truncated-svd: rank, or energy=0..1, or tolerance, or margin; bits=2..16
     - random-projection: keep, or eps, or gamma (variant=signs); budget=size|equal|cushions, variant, bits, seed
-    - vector-compress: gamma, eta, seed (for one linear layer)
-    - vector-project: gamma, eta, seed, as_printed=true|false (for one linear layer)
+    - vector-compress: gamma, eta, seed (one linear layer)
+    - vector-project: gamma, eta, seed, as_printed=true|false (one linear layer)
     - quantize-difference: bits=2..16 (with --base)
     - head-on-base: steps, restarts, bit_price, seed (with --base)
 
-    With --base the file tells only what differs from that network; whoever opens the file needs the base as well.
-    A base is trained on other data (copies of samples in --base-data are refused) or a helper (train --helper-percent).
+    With --base only the difference from that network is encoded; whoever opens the file needs the base too. A base was
+    trained on other data (samples shared with --base-data are refused), or is a helper (train --helper-percent).
 
-    A file with a certificate is replaced only with --overwrite.
-
-    A file of your own module with --fold is opened with a function that returns netpact.fold_batch_norm(module, data).
+    A file of your own module made with --fold is opened with a function that returns
+    netpact.fold_batch_norm(module, data).
 
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """

@@ -16,9 +16,11 @@ def data(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE.npz", help="As in --data.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Load a data set and describe it: counts, shape, classes, fingerprints, duplicates, and what looks wrong.
+    """Load a data set and describe it: counts, input shape, classes, fingerprints, exact copies, likely mistakes.
 
-    Looks in $NETPACT_DATA, then in the cache folder, then on OpenML. Example: netpact data digits
+    Searched in $NETPACT_DATA, then in the cache folder (~/.cache/netpact), then on OpenML.
+
+    Example: netpact data digits
     """
     from netpact.datasets import check_data, describe, load_data
     from netpact.datasets.problems import copies_in

@@ -14,7 +14,7 @@ from netpact.cli.options import DataName, Delta, Figures, Json
 
 def demo(
     data: DataName = "digits",
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of training and search.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of training and search.")] = 0,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="For the files and the page; a second run resumes there.")
     ] = Path("netpact-demo"),
@@ -23,7 +23,7 @@ def demo(
     figures: Figures = None,
     json: Json = False,
 ) -> None:
-    """The whole way at once: train, compress at several sizes, seal, certify, verify, and show it all on a page.
+    """Run the whole pipeline on one data set: train, compress to several sizes, certify, verify, write a report page.
 
     Example: netpact demo --data digits --out netpact-demo
     """

@@ -48,10 +48,10 @@ def experiment(
     options: ExperimentOptions,
     run: RunOptions,
 ) -> None:
-    """Make an experiment of Arora et al. 2018 again, and say which of the paper's findings appear.
+    """Reproduce an experiment of a paper (Arora et al. 2018), and report which of its findings hold.
 
-    A finding is reproduced if its rule, printed beside it, holds in every seed. These are measurements and estimates,
-    no certificates.
+    A finding is reproduced if its rule, printed beside it, holds for every seed. The results are measurements and
+    estimates, not certificates.
 
     Example: netpact experiment arora-fig1 --preset quick --out netpact-experiments
     """

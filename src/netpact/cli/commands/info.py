@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from netpact.cli.options import BaseFile, DataName, Json, LimitOptions, OwnModel, Weights
+from netpact.cli.options import BaseFile, DataName, Json, LimitOptions, OwnModel, WeightsOrNone
 from netpact.core.errors import PactError
 
 
@@ -14,7 +14,7 @@ from netpact.core.errors import PactError
 class ModelOptions:
     PANEL: ClassVar = "For a MODEL"
     data: DataName = ""
-    weights: Weights = None
+    weights: WeightsOrNone = None
     input_shape: Annotated[
         str, typer.Option("--input", metavar="3x32x32", help="Instead of --data: the shape of one sample.")
     ] = ""
@@ -44,14 +44,13 @@ def info(
     limits: LimitOptions,
     json: Json = False,
 ) -> None:
-    """What is in a .pact file, or what a network consists of.
+    """Describe a .pact file, or a network.
 
-    Of a file: the network, what each field of the message costs, and what is certified. Needs no data and checks
-    nothing about the certificate: that is what verify does. With --base it says whether this is the base network, or
-    the helper, that the file is told relative to.
+    A file: its network, the bits of each field of the message, and what is certified. Needs no data, and does not check
+    the certificate (verify does). With --base: whether this is the network that the file is encoded against.
 
-    Of a network: its layers with parameters, operations for one sample and proven bounds on the spectral norms, and
-    whether netpact supports it: everything that is in the way, if anything is.
+    A network: its layers with parameters, FLOPs for one sample and proven bounds on the spectral norms; and whether it
+    is supported, with a list of everything that is not.
 
     Example: netpact info mlp.pact
 

@@ -10,7 +10,7 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import write_figures
-from netpact.cli.options import DataName, ModelName, PageOptions, RunOptions, Weights
+from netpact.cli.options import DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
 from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _INITIAL = "initial"
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredOptions:
-    weights: Weights = None
+    weights: WeightsOrNone = None
     samples: Annotated[int, typer.Option(metavar="N", help="Samples that Jacobians and noise are measured on.")] = 200
     only: Annotated[
         tuple[str, ...],
@@ -43,14 +43,14 @@ class MeasuredOptions:
             min=0.0, max=0.99, metavar="SHARE", help="Leave out this share of the samples, the worst of each quantity."
         ),
     ] = 0.0
-    seed: Annotated[int, typer.Option(metavar="N", help="Of samples, probes and initial weights.")] = 0
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of samples, probes and initial weights.")] = 0
 
 
 def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: PageOptions, run: RunOptions) -> None:
-    """Measure what Arora et al. 2018 measure: cushions, contraction, smoothness, spread of the Jacobian, margins.
+    """Measure why a network is compressible: cushions, contraction, smoothness, margins (Arora et al. 2018).
 
-    Norms are taken over all training samples, Jacobians at some of them by random probes with a standard error. These
-    numbers explain how well a network can be compressed; they are estimates, no certificate.
+    Norms are computed over all training samples, Jacobians on some of them (--samples) by random probes with a standard
+    error. The results are estimates, not a certificate.
 
     Example: netpact measure mlp:64-32 --weights mlp.safetensors --data digits
     """

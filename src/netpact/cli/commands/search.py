@@ -50,15 +50,15 @@ class SearchOptions:
     training_steps: Annotated[
         int, typer.Option(min=0, metavar="N", help="Gradient steps for the signs; 0: chosen from the sample size.")
     ] = 0
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of training and of the changes tried.")] = 0
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of training and of the changes tried.")] = 0
     delta: Delta = 0.05
 
 
 def search(options: SearchOptions, run: RunOptions) -> None:
-    """Look for the file with the lowest certified bound within a time budget, and certify it.
+    """Search for the file with the lowest certified bound within a time budget, and certify it.
 
-    Works on your own data too (FILE.npz). Everything tried is in OUT/ledger.json; every choice is in the message.
-    A better OUT/best.pact for the same data and delta is never replaced.
+    Everything tried is listed in OUT/ledger.json; every choice is encoded in the message, so it is paid for. A better
+    OUT/best.pact for the same data and delta is never replaced.
 
     Example: netpact search --data digits --budget 2m --out digits-search
     """

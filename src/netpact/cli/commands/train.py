@@ -36,7 +36,7 @@ class FileOptions:
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Written after each epoch; a second run resumes from it.")
     ] = None
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the initial weights and the order of the samples.")] = 0
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the initial weights and of shuffling.")] = 0
 
     def __post_init__(self) -> None:
         weights_place(self.out, overwrite=self.overwrite)
@@ -67,17 +67,21 @@ class Given:
     """Options of training that were given; the others come from the recipe."""
 
     PANEL: ClassVar = "Training"
-    epochs: Annotated[int | None, typer.Option(metavar="N", show_default="20")] = None
-    batch_size: Annotated[int | None, typer.Option(metavar="N", show_default="128")] = None
-    optimizer: Annotated[str | None, typer.Option(metavar="NAME", help="adam or sgd", show_default="adam")] = None
-    learning_rate: Annotated[float | None, typer.Option(metavar="RATE", show_default="0.001")] = None
-    momentum: Annotated[float | None, typer.Option(metavar="SHARE", help="sgd only", show_default="0.9")] = None
-    weight_decay: Annotated[float | None, typer.Option(metavar="FACTOR", show_default="0")] = None
+    epochs: Annotated[int | None, typer.Option(metavar="N", help="Passes over the samples.", show_default="20")] = None
+    batch_size: Annotated[int | None, typer.Option(metavar="N", help="Samples per step.", show_default="128")] = None
+    optimizer: Annotated[str | None, typer.Option(metavar="NAME", help="adam or sgd.", show_default="adam")] = None
+    learning_rate: Annotated[
+        float | None, typer.Option(metavar="RATE", help="At the start; see --schedule.", show_default="0.001")
+    ] = None
+    momentum: Annotated[float | None, typer.Option(metavar="SHARE", help="For sgd.", show_default="0.9")] = None
+    weight_decay: Annotated[
+        float | None, typer.Option(metavar="FACTOR", help="Times the weights, added to the gradient.", show_default="0")
+    ] = None
     schedule: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Of the learning rate: cosine, constant, step; 0.5-every-30: times 0.5 after every 30 epochs; "
+            help="Of the learning rate: cosine, constant, step; 0.5-every-30: times 0.5 every 30 epochs; "
             "0.2-at-60-120-160: times 0.2 after epochs 60, 120 and 160.",
             show_default="cosine",
         ),
@@ -112,12 +116,12 @@ def train(
     helper: HelperOptions,
     run: RunOptions,
 ) -> None:
-    """Train a classifier by cross entropy, the same bits every time under one seed.
+    """Train a classifier by cross entropy. One seed gives the same weights, bit for bit, on one machine.
 
-    With --helper-percent the network is a helper for a data-dependent certificate: it sees a part of the samples only,
-    and its file also holds the recipe by which anyone can train it again.
+    With --recipe the options are a paper's; most recipes take hours on a CPU, so give --epochs for a shorter run.
 
-    With --recipe the options are those of a paper: training as long as they did takes hours, so --epochs may be given.
+    With --helper-percent the network is a helper for a data-dependent certificate (docs/priors.md): it is trained on a
+    part of the samples, and its file also holds the recipe to train it again.
 
     Example: netpact train mlp:64-32 --data digits --epochs 60 --learning-rate 0.01 --out mlp.safetensors
     """

@@ -35,16 +35,17 @@ def verify(
     limits: VerifyLimits,
     run: RunOptions,
 ) -> int:
-    """Check a file's certificate from the file and the data alone: decode, recount, recompute, compare.
+    """Check a certificate from the file and the data alone: decode, count errors, recompute the bound, compare.
 
-    A data-dependent certificate needs its helper network: from --base ("agreed, given the stated helper"), or trained
-    again with --retrain, for which file and data are enough.
+    A data-dependent certificate needs its helper network: give it by --base ("agreed, given the stated helper"), or
+    train it again by --retrain, which needs only file and data.
 
-    With --original, and --unlabelled where it rests on fresh inputs, the statement about the network before compression
-    is checked as well.
+    With --original (and --unlabelled, if it was certified so) the statement about the network before compression is
+    checked as well.
 
-    Exit code 0: agreed. 1: refused, with the reasons. 3: agreed, but the test error is above the bound and contradicts
-    it. Example: netpact verify mlp.pact --data digits --json
+    Exit codes: 0 agreed; 1 refused, with reasons; 3 agreed, but contradicted by a test error above the bound.
+
+    Example: netpact verify mlp.pact --data digits --json
     """
     from netpact.cli.originals import check_original, open_case, original_options
     from netpact.core.errors import PactError
