@@ -41,7 +41,7 @@ def test_names_exist(page: Path) -> None:
         for part in rest:
             found = f"{found}.{part}"
             if not hasattr(thing, part):
-                importlib.import_module(found)  # a module that is not imported yet, or an error that says what is missing
+                importlib.import_module(found)  # not imported yet; or an error that names it
             thing = getattr(thing, part)
 
 
