@@ -134,7 +134,7 @@ def test_an_interrupt_is_told(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("netpact.measurements.measuring.measure_pairs", interrupt)
+    monkeypatch.setattr("netpact.measurements.pairs.measure_pairs", interrupt)
     assert run(measure(weights)) == 130
     captured = capsys.readouterr()
     assert "interrupted" in captured.err

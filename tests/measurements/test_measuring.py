@@ -158,7 +158,7 @@ def test_cost_is_linear_in_the_samples() -> None:
 
 def test_batches_do_not_change_what_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = measure(make("pooling"), image_samples(7))
-    monkeypatch.setattr("netpact.measurements.measuring._MOST", 2)
+    monkeypatch.setattr("netpact.measurements.passes._MOST", 2)
     parts = measure(make("pooling"), image_samples(7))
     for one, other in zip(whole.layers, parts.layers, strict=True):
         for name, quantity in one.quantities():
@@ -242,7 +242,7 @@ def test_a_network_of_other_data_is_refused() -> None:
 
 
 def test_bad_logits_name_their_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netpact.measurements.measuring._MOST", 2)
+    monkeypatch.setattr("netpact.measurements.passes._MOST", 2)
     module = make("pooling")
     with torch.no_grad():
         next(iter(module.parameters())).mul_(1e20)

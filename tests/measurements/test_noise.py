@@ -24,9 +24,9 @@ from netpact.measurements import (
     simulate_noise_sensitivity,
 )
 from netpact.measurements.folded import fold_for_measuring
-from netpact.measurements.smoothness import draw_weights, measure_smoothness
 from netpact.measurements.weights import matrix_frobenius
 from netpact.network import PartialMap
+from netpact.papers.arora.quantities.smoothness import draw_weights, measure_smoothness
 
 
 def test_proposition_3_1() -> None:

@@ -216,7 +216,7 @@ def test_rescale_fills_the_range() -> None:
         ("most", True, "most: a whole number from 1"),
         ("bounds", "figure-2", "bounds: a list of names"),
         ("bounds", ["figure-3"], "'figure-3' is not known"),
-        ("samples", 0, "samples: a whole number"),
+        ("samples", 0, "samples: must be an integer >= 1"),
         ("seed", 3, "must be a Seed"),
     ],
 )

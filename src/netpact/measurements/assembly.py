@@ -1,55 +1,39 @@
-"""From norms at samples to the records: each definition in one place."""
+"""From what the passes found to the records: each quantity that is wanted, computed by its row of the table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 
-from netpact.core.errors import PactError
-from netpact.core.seed import Seed
-from netpact.measurements.effective import EFFECTIVE_PARTS, count_effective
-from netpact.measurements.interlayer import Interlayer, PairNumbers, summarise_pairs
-from netpact.measurements.jacobians import Pair
-from netpact.measurements.options import SPECTRA, MeasureOptions
-from netpact.measurements.quantity import LEAST, MOST, Numbers, Quantity, divide, of_weights, over_samples
-from netpact.measurements.records import LayerMeasures, MeasureProvenance, Measures, relative_error
-from netpact.measurements.streaming import SampleNorms
-from netpact.measurements.structure import Structure, WeightLayer
-from netpact.measurements.weights import frobenius, matrix_frobenius, measure_weights
-from netpact.network import Network
+from netpact.measurements.definition import QUANTITIES, Definition, FromParts, OfLayer, OfNetwork, OfPairs, OverLayers
+from netpact.measurements.passes import Context
+from netpact.measurements.quantity import LEAST, Quantity, of_weights, over_samples
+from netpact.measurements.records import LayerMeasures, MeasureProvenance, Measures
+from netpact.measurements.structure import WeightLayer
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """What was measured; None for what was not asked for. complete: Jacobians and noise saw every sample."""
-
-    network: Network
-    structure: Structure
-    initial: Network | None
-    norms: SampleNorms | None
-    pairs: Mapping[Pair, PairNumbers] | None
-    smoothness: Mapping[int, Numbers] | None
-    complete: bool
-
-
-def assemble(findings: Findings, options: MeasureOptions, provenance: MeasureProvenance) -> Measures:
-    layers = tuple(_assemble_layer(layer, findings, options) for layer in findings.structure.layers)
-    found: dict[str, Quantity | None] = {
-        "activation_contraction": _over_layers([layer.activation_contraction for layer in layers], side=MOST),
-        "interlayer_smoothness": _over_layers([layer.interlayer_smoothness for layer in layers], side=LEAST),
-    }
-    if findings.norms is not None:
-        found["margins"] = over_samples(findings.norms.margins, side=LEAST, complete=True)
-        found["max_output_norm"] = over_samples(findings.norms.logits, side=MOST, complete=True)
+def assemble(context: Context, rows: Sequence[Definition], provenance: MeasureProvenance) -> Measures:
+    """rows: what is wanted and what that is computed from, in the order of the table."""
+    layers = [_assemble_layer(layer, rows, context) for layer in context.structure.layers]
+    network: dict[str, Quantity] = {}
+    for row in rows:
+        found = None
+        if isinstance(row, OfNetwork):
+            found = row.compute(context)
+        elif isinstance(row, OverLayers):
+            found = _over_layers([layer[row.name] for layer in layers if row.name in layer.found], side=row.side)
+        if found is not None:
+            network[row.name] = found
+    wanted = context.options.only or [row.name for row in rows]
     return Measures(
-        layers,
-        findings.structure.logits,
+        tuple(_keep(layer, wanted) for layer in layers),
+        context.structure.logits,
         provenance,
-        has_biases=any(_has_bias(part) for part in findings.network.module.modules()),
-        **{name: quantity for name, quantity in found.items() if options.wants(name)},
+        has_biases=any(_has_bias(part) for part in context.network.module.modules()),
+        found={name: found for name, found in network.items() if name in wanted},
     )
 
 
@@ -58,27 +42,11 @@ def _has_bias(part: torch.nn.Module) -> bool:
     return isinstance(bias, torch.Tensor) and bool(bias.any())
 
 
-def _assemble_layer(layer: WeightLayer, findings: Findings, options: MeasureOptions) -> LayerMeasures:
-    found: dict[str, Quantity | dict[int, Quantity] | None] = {"frobenius": of_weights(frobenius(layer))}
-    if options.needs(SPECTRA):
-        found |= measure_weights(layer)
-    distance = None if findings.initial is None else _distance(layer, findings.initial)
-    if distance is not None:
-        found["distance_from_initial"] = of_weights(distance)
-    if findings.norms is not None:
-        found |= _from_norms(layer, findings.norms, distance=distance, seed=options.seed)
-    if findings.pairs is not None:
-        own = {end: numbers for (start, end), numbers in findings.pairs.items() if start == layer.index}
-        found |= _from_pairs(summarise_pairs(layer, own, complete=findings.complete))
-    if findings.norms is not None and findings.pairs is not None:
-        parts = [part for name in EFFECTIVE_PARTS if isinstance(part := found[name], Quantity)]
-        found["effective_parameters"] = count_effective(*parts, cover=layer.cover)
-    if findings.smoothness is not None and layer.index in findings.smoothness:
-        # Never exact: it is about the worst of all noises but a few.
-        found["interlayer_smoothness"] = over_samples(findings.smoothness[layer.index], side=LEAST, complete=False)
-    followed = next((other.name for other in findings.structure.layers if other.index == layer.follows), None)
-    wanted = {name: quantity for name, quantity in found.items() if quantity is not None and options.wants(name)}
-    return LayerMeasures(
+def _assemble_layer(layer: WeightLayer, rows: Sequence[Definition], context: Context) -> LayerMeasures:
+    followed = next((other.name for other in context.structure.layers if other.index == layer.follows), None)
+    measured = {row.name: row.compute(layer, context) for row in rows if isinstance(row, OfLayer)}
+    pairs = {row.name: row.compute(layer, context) for row in rows if isinstance(row, OfPairs)}
+    record = LayerMeasures(
         layer.index,
         layer.name,
         layer.kind,
@@ -89,71 +57,33 @@ def _assemble_layer(layer: WeightLayer, findings: Findings, options: MeasureOpti
         followed,
         layer.alone,
         layer.cover,
-        **wanted,  # type: ignore[arg-type]  # names and kinds are those of the table of quantities
+        {name: quantity for name, quantity in measured.items() if quantity is not None},
+        {name: ends for name, ends in pairs.items() if ends},
     )
+    return derive(record, rows)
 
 
-def _distance(layer: WeightLayer, initial: Network) -> float:
-    """|A - A_0|_F."""
-    parts = dict(initial.module.named_modules())
-    weight = getattr(parts.get(layer.name), "weight", None)
-    if not isinstance(weight, torch.Tensor) or weight.shape != layer.weight.shape:
-        raise PactError(
-            f"layer {layer.name} is not there with weights of shape {tuple(layer.weight.shape)}", where="initial"
-        )
-    return float(torch.linalg.vector_norm(layer.weight.double() - weight.detach().double()))
+def derive(layer: LayerMeasures, rows: Iterable[Definition]) -> LayerMeasures:
+    """The record with the quantities that are computed from others, where these are known."""
+    found = dict(layer.found)
+    for row in rows:
+        if isinstance(row, FromParts) and found.keys() >= set(row.parts):
+            found[row.name] = row.compute(replace(layer, found=found))
+    return replace(layer, found={name: found[name] for name in QUANTITIES if name in found})
 
 
-def _from_norms(
-    layer: WeightLayer, norms: SampleNorms, *, distance: float | None, seed: Seed
-) -> dict[str, Quantity | dict[int, Quantity] | None]:
-    """Everything that needs one pass over the samples.
-
-    mu_i = |A h| / (|A|_F |h|)   c_i = |x^(i-1)| / |h^(i-1)|   psi_i = |M|_F^2 |h|^2 / |M h|^2
-    """
-    own = norms.layers[layer.index]
-    size = frobenius(layer)
-    matrix = matrix_frobenius(layer, seed=seed)
-    sensitivity = divide((matrix.value * own.received) ** 2, own.linear**2, side=MOST)
-    share = 2 * relative_error(matrix)
-    contraction = of_weights(1.0)
-    if layer.follows is not None:
-        before = norms.layers[layer.follows].output
-        contraction = over_samples(divide(before, own.received, side=MOST), side=MOST, complete=True)
-
-    def cushion(above: Numbers, weight: float) -> Quantity:
-        return over_samples(divide(above, weight * own.received, side=LEAST), side=LEAST, complete=True)
-
-    return {
-        "arora_layer_cushion": cushion(own.linear, size),
-        "layer_cushion_with_bias": cushion(own.output, size),
-        "cushion_from_initial": None if distance is None else cushion(own.linear, distance),
-        "activation_contraction": contraction,
-        "noise_sensitivity": over_samples(
-            sensitivity, side=MOST, complete=True, errors=None if matrix.exact else sensitivity * share
-        ),
-    }
+def _keep(layer: LayerMeasures, wanted: Collection[str]) -> LayerMeasures:
+    found = {name: quantity for name, quantity in layer.found.items() if name in wanted}
+    return replace(layer, found=found, pairs={name: ends for name, ends in layer.pairs.items() if name in wanted})
 
 
-def _from_pairs(found: Interlayer) -> dict[str, Quantity | dict[int, Quantity] | None]:
-    return {
-        "interlayer_cushions": found.cushions,
-        "interlayer_cushions_with_bias": found.with_bias,
-        "min_interlayer_cushion": found.least,
-        "min_interlayer_cushion_unclipped": found.unclipped,
-        "min_interlayer_cushion_with_bias": found.least_with_bias,
-        "well_distributed": found.well_distributed,
-    }
-
-
-def _over_layers(quantities: Sequence[Quantity | None], *, side: str) -> Quantity | None:
+def _over_layers(quantities: Sequence[Quantity], *, side: str) -> Quantity | None:
     """The worst of the layers for each sample."""
-    known = [quantity for quantity in quantities if quantity is not None]
-    rows = [quantity.samples for quantity in known if quantity.samples is not None]
-    if not known:
+    if not quantities:
         return None
-    if not rows:
-        values = [quantity.value for quantity in known]
+    samples = [quantity.samples for quantity in quantities if quantity.samples is not None]
+    if not samples:
+        values = [quantity.value for quantity in quantities]
         return of_weights(min(values) if side == LEAST else max(values))
-    worst = np.min(rows, axis=0) if side == LEAST else np.max(rows, axis=0)
-    return over_samples(worst, side=side, complete=all(quantity.exact for quantity in known))
+    worst = np.min(samples, axis=0) if side == LEAST else np.max(samples, axis=0)
+    return over_samples(worst, side=side, complete=all(quantity.exact for quantity in quantities))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from netpact.algebra.projection import SignProjector
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.measurements.quantity import Quantity
@@ -27,8 +28,7 @@ def simulate_noise_sensitivity(map_: Callable[[Tensor], Tensor], x: Tensor, *, d
 
     map_  takes a batch; x is one sample without the batch's axis
     """
-    if draws < 2:
-        raise PactError(f"at least 2 draws are needed for a standard error, got {draws}", where="draws")
+    check_integer(draws, where="draws", least=2)  # for a standard error
     noise = torch.randn((draws, *x.shape), generator=seed.torch(), dtype=x.dtype)
     with torch.no_grad():
         clean = map_(x[None])
@@ -55,7 +55,7 @@ class GaussianProjection:
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        check_share(self.share)
+        check_number(self.share, where="share", above=0)
 
     def __call__(self, weight: Tensor, seed: Seed) -> Tensor:
         generator = seed.torch()
@@ -79,7 +79,7 @@ class SignProjection:
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        check_share(self.share)
+        check_number(self.share, where="share", above=0)
 
     def __call__(self, weight: Tensor, seed: Seed) -> Tensor:
         count = count_projections(weight, self.share)
@@ -90,11 +90,6 @@ class SignProjection:
         step = float(abs(products).max()) * _STEP or 1.0
         summed = projector.combine((products / step).round().astype("int64"))
         return torch.from_numpy(summed * (step / count)).reshape(weight.shape).to(weight.dtype)
-
-
-def check_share(share: float) -> None:
-    if not (isinstance(share, (int, float)) and math.isfinite(share) and share > 0):
-        raise PactError(f"a finite number above 0 is needed, got {share!r}", where="share")
 
 
 def count_projections(weight: Tensor, share: float) -> int:

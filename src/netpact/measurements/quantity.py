@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_number
+from netpact.core.errors import PactError
 
 Numbers = NDArray[np.float64]
+Probed = tuple[Numbers, "Numbers | None"]  # each sample's number, and the standard error that probes left in it
 
 SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 LEAST, MOST = "least", "most"
@@ -38,8 +41,7 @@ class Quantity:
     samples: Numbers | None = None
 
     def __post_init__(self) -> None:
-        if self.side not in SIDES:
-            raise one_of(self.side, SIDES, option="side")
+        check_choice(self.side, SIDES, where="side")
         if self.samples is not None:
             if self.samples.ndim != 1 or not len(self.samples) or bool(np.isnan(self.samples).any()):
                 raise PactError("one number for each sample is needed, none of them NaN", where="quantity")
@@ -67,6 +69,13 @@ class Quantity:
         ordered = np.sort(self.samples)
         return float(ordered[left_out] if self.side == LEAST else ordered[len(ordered) - 1 - left_out])
 
+    @property
+    def relative_error(self) -> float:
+        """What probes leave in the value, as a share of it; 0 where there are none."""
+        if self.stderr is None or not math.isfinite(self.value) or self.value == 0:
+            return 0.0
+        return self.stderr / abs(self.value)
+
     def to_json(self, *, with_samples: bool = False) -> dict[str, object]:
         """Infinite numbers become null: JSON has none."""
         record: dict[str, object] = {"value": _finite(self.value), "exact": self.exact, "stderr": self.stderr}
@@ -86,8 +95,7 @@ class Quantity:
 
 
 def check_zeta(zeta: float) -> None:
-    if not 0 <= zeta < 1:
-        raise PactError(f"a share from 0 up and below 1 is needed, got {zeta!r}", where="zeta")
+    check_number(zeta, where="zeta", least=0, below=1)
 
 
 def of_weights(value: float) -> Quantity:
@@ -100,6 +108,17 @@ def over_samples(numbers: Numbers, *, side: str, complete: bool, errors: Numbers
     place = int(numbers.argmin() if side == LEAST else numbers.argmax())
     stderr = None if errors is None else float(errors[place])
     return Quantity(float(numbers[place]), complete and errors is None, stderr, side, numbers)
+
+
+def worst_of(entries: Sequence[Probed], *, side: str) -> Probed:
+    """For each sample the worst of the entries, and the error of that entry."""
+    numbers = np.stack([entry[0] for entry in entries])
+    errors = np.stack([np.zeros_like(entry[0]) if entry[1] is None else entry[1] for entry in entries])
+    place = (numbers.argmin(axis=0) if side == LEAST else numbers.argmax(axis=0))[None]
+    worst = np.take_along_axis(numbers, place, axis=0)[0]
+    if all(entry[1] is None for entry in entries):
+        return worst, None
+    return worst, np.take_along_axis(errors, place, axis=0)[0]
 
 
 def divide(above: Numbers, below: Numbers, *, side: str) -> Numbers:

@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 from netpact.core.display import Displayed
-from netpact.core.errors import one_of
+from netpact.core.errors import PactError, did_you_mean, one_of
+from netpact.measurements.definition import LAYER, NETWORK, PAIR, QUANTITIES, Definition
 from netpact.measurements.quantity import Quantity
 
 
-@dataclass(frozen=True, eq=False)
-class LayerMeasures:
-    """Weight layer i of the theory. Symbols as in Arora et al. 2018; None where a quantity was not asked for.
+class Measured:
+    """Quantities by name: record["name"], or record.name, which is None where it was not measured."""
 
-    index                 of the layer in the network it was measured on, the same number as Network.layers gives it
-    units, places         h_i: outputs or channels; n1 * n2: pixels of its output, 1 for a linear layer
-    follows               the weight layer whose output its input is made of; None for the first layer
-    alone                 its input is made of that one layer's output and nothing else: no skip ends here
-    cover                 ceil(kappa/s)^2: how many windows see one pixel at most; 1 for a linear layer
-    frobenius             |A|_F of the weight as it is stored
-    spectral_lower/upper  proven bounds on the operator norm
-    stable_rank           |A|_F^2 / spectral_upper^2
-    arora_layer_cushion   mu_i = min |A h| / (|A|_F |h|), without the bias
-    interlayer_cushions   mu_ij = min sqrt(n1 n2) |J x^i| / (|J|_F |x^i|) by j, as index; see `Measures.logits`
-    min_interlayer_cushion             min(1/sqrt(h_i), min_j mu_ij); _unclipped: without the first
-    activation_contraction             c_i = max |x^(i-1)| / |h^(i-1)|, 1 where the network's input comes in
-    well_distributed      beta_i = max sqrt(n1 n2) |J at one pixel|_F / |J|_F over pixels and j; 1 for a linear layer
-    interlayer_smoothness rho of the maps from layer i, for the noise of a projection of the weights before it
-    noise_sensitivity     max |M|_F^2 |h|^2 / |M h|^2 (Prop. 3.1) of the layer as a matrix M
-    effective_parameters  c_i^2 beta_i^2 ceil(kappa/s)^2 / (mu_i^2 mu_i->^2)
-    distance_from_initial |A - A_0|_F, and cushion_from_initial with it in the place of |A|_F
-    *_with_bias           mu_i = min |x^i| / (|A|_F |h|), mu_ij = min sqrt(n1 n2) |x^j| / (|J|_F |x^i|)
+    _scopes: ClassVar[tuple[str, ...]]
+    found: Mapping[str, Quantity]
+
+    def __getitem__(self, name: str) -> Quantity:
+        if name not in self.found:
+            raise PactError(f"{name} was not measured", where="measures", hint=did_you_mean(name, self.found))
+        return self.found[name]
+
+    def get(self, name: str) -> Quantity | None:
+        return self.found.get(name)
+
+    def __getattr__(self, name: str) -> Any:
+        # A record that is being copied has no fields yet: they must not be looked for here.
+        row = None if name.startswith("_") or name in ("found", "pairs") else QUANTITIES.get(name)
+        if row is None or not set(row.scopes) & set(self._scopes):
+            hint = did_you_mean(name, QUANTITIES)
+            raise AttributeError(f"{type(self).__name__!r} has no {name!r}" + (f"; {hint}" if hint else ""))
+        return self.pairs.get(name, {}) if PAIR in row.scopes else self.found.get(name)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerMeasures(Measured):
+    """Weight layer i of the theory, with what was measured of it under the names of netpact.measurements.QUANTITIES.
+
+    index          of the layer in the network it was measured on, the same number as Network.layers gives it
+    units, places  h_i: outputs or channels; n1 * n2: pixels of its output, 1 for a linear layer
+    follows        the weight layer whose output its input is made of; None for the first layer
+    alone          its input is made of that one layer's output and nothing else: no skip ends here
+    cover          ceil(kappa/s)^2: how many windows see one pixel at most; 1 for a linear layer
+    found          its quantities by name, in the order of the table
+    pairs          quantities of the maps that begin here: by name, then by the index where the map ends
     """
 
+    _scopes = (LAYER, PAIR)
     index: int
     name: str
     kind: str
@@ -45,49 +59,20 @@ class LayerMeasures:
     follows: str | None
     alone: bool
     cover: int = 1
-    frobenius: Quantity | None = None
-    spectral_lower: Quantity | None = None
-    spectral_upper: Quantity | None = None
-    stable_rank: Quantity | None = None
-    arora_layer_cushion: Quantity | None = None
-    layer_cushion_with_bias: Quantity | None = None
-    min_interlayer_cushion: Quantity | None = None
-    min_interlayer_cushion_unclipped: Quantity | None = None
-    min_interlayer_cushion_with_bias: Quantity | None = None
-    activation_contraction: Quantity | None = None
-    well_distributed: Quantity | None = None
-    interlayer_smoothness: Quantity | None = None
-    noise_sensitivity: Quantity | None = None
-    effective_parameters: Quantity | None = None
-    distance_from_initial: Quantity | None = None
-    cushion_from_initial: Quantity | None = None
-    interlayer_cushions: Mapping[int, Quantity] = field(default_factory=dict)
-    interlayer_cushions_with_bias: Mapping[int, Quantity] = field(default_factory=dict)
+    found: Mapping[str, Quantity] = field(default_factory=dict)
+    pairs: Mapping[str, Mapping[int, Quantity]] = field(default_factory=dict)
 
     def quantities(self) -> Iterator[tuple[str, Quantity]]:
         """Those that were measured, by name."""
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if isinstance(value, Quantity):
-                yield entry.name, value
+        yield from self.found.items()
 
     def to_json(self, *, with_samples: bool = False) -> dict[str, object]:
-        record: dict[str, object] = {
-            "index": self.index,
-            "name": self.name,
-            "kind": self.kind,
-            "shape": list(self.shape),
-            "parameters": self.parameters,
-            "units": self.units,
-            "places": self.places,
-            "follows": self.follows,
-            "alone": self.alone,
-        }
-        record |= {name: quantity.to_json(with_samples=with_samples) for name, quantity in self.quantities()}
-        for name in ("interlayer_cushions", "interlayer_cushions_with_bias"):
-            pairs: Mapping[int, Quantity] = getattr(self, name)
-            if pairs:
-                record[name] = {str(end): pairs[end].to_json(with_samples=with_samples) for end in pairs}
+        left_out = ("cover", "found", "pairs")
+        record = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in left_out}
+        record["shape"] = list(self.shape)
+        record |= {name: quantity.to_json(with_samples=with_samples) for name, quantity in self.found.items()}
+        for name, ends in self.pairs.items():
+            record[name] = {str(end): quantity.to_json(with_samples=with_samples) for end, quantity in ends.items()}
         return record
 
 
@@ -109,27 +94,22 @@ class MeasureProvenance:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measures(Displayed):
-    """The measurements of Arora et al. 2018 for one network on one set of samples.
+class Measures(Measured, Displayed):
+    """What was measured on one network and one set of samples, under the names of netpact.measurements.QUANTITIES.
 
-    layers                  the weight layers of the theory: linear and convolution layers, in the order they run
-    logits                  the j of the logits: the last layer's index, or one more if something follows it
-    margins                 f(x)[y] - max of the others; its value is the least
-    max_output_norm         max |f(x)|_2
-    activation_contraction  c: the most over all layers
-    interlayer_smoothness   rho: the least over all layers
-    is_chain                every layer's input is made of the layer's before it alone, so the paper's induction applies
-    has_biases              then the promises of the paper hold for the *_with_bias cushions only
+    layers      the weight layers of the theory: linear and convolution layers, in the order they run
+    logits      the j of the logits: the last layer's index, or one more if something follows it
+    has_biases  then what Arora et al. 2018 prove holds for the *_with_bias cushions only
+    found       quantities of the network as a whole by name, in the order of the table
+    is_chain    every layer's input is made of the layer's before it alone, so the paper's induction applies
     """
 
+    _scopes = (NETWORK,)
     layers: tuple[LayerMeasures, ...]
     logits: int
     provenance: MeasureProvenance
     has_biases: bool
-    margins: Quantity | None = None
-    max_output_norm: Quantity | None = None
-    activation_contraction: Quantity | None = None
-    interlayer_smoothness: Quantity | None = None
+    found: Mapping[str, Quantity] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:
@@ -142,14 +122,18 @@ class Measures(Displayed):
     @property
     def network_quantities(self) -> dict[str, Quantity]:
         """Those that were measured on the network as a whole, by name."""
-        names = ("margins", "max_output_norm", "activation_contraction", "interlayer_smoothness")
-        return {name: found for name in names if (found := getattr(self, name)) is not None}
+        return dict(self.found)
 
     def layer(self, name: str) -> LayerMeasures:
         for layer in self.layers:
             if layer.name == name:
                 return layer
         raise one_of(name, [layer.name for layer in self.layers], option="layer")
+
+    def columns(self) -> tuple[Definition, ...]:
+        """What tables show of the layers: the main quantities that were measured, or all where none of these was."""
+        measured = [row for name, row in QUANTITIES.items() if any(name in layer.found for layer in self.layers)]
+        return tuple([row for row in measured if row.symbol] or measured)
 
     def to_json(self, *, with_samples: bool = False) -> dict[str, object]:
         """{"layers": [...], "network": {...}, "provenance": {...}}; with_samples: every sample's number as well."""
@@ -159,7 +143,7 @@ class Measures(Displayed):
             "is_chain": self.is_chain,
             "has_biases": self.has_biases,
         }
-        network |= {name: found.to_json(with_samples=with_samples) for name, found in self.network_quantities.items()}
+        network |= {name: quantity.to_json(with_samples=with_samples) for name, quantity in self.found.items()}
         return {
             "layers": [layer.to_json(with_samples=with_samples) for layer in self.layers],
             "network": network,
@@ -169,13 +153,13 @@ class Measures(Displayed):
     def display_facts(self) -> dict[str, object]:
         told = self.provenance
         about: dict[str, object] = {"model": told.model, "data_name": told.data_name, "samples": told.samples}
-        return about | {"layers": self.depth} | {name: q.value for name, q in self.network_quantities.items()}
+        return about | {"layers": self.depth} | {name: quantity.value for name, quantity in self.found.items()}
 
     def display_rows(self) -> list[dict[str, object]]:
         """One row a layer: the worst over the samples of each quantity that was measured."""
         return [
             {"layer": layer.name, "kind": layer.kind, "parameters": layer.parameters}
-            | {name: quantity.value for name, quantity in layer.quantities()}
+            | {name: quantity.value for name, quantity in layer.found.items()}
             for layer in self.layers
         ]
 
@@ -183,10 +167,3 @@ class Measures(Displayed):
         from netpact.measurements.wording import describe
 
         return describe(self)
-
-
-def relative_error(quantity: Quantity) -> float:
-    """What probes leave in a value, as a share of it; 0 where there are none."""
-    if quantity.stderr is None or not math.isfinite(quantity.value) or quantity.value == 0:
-        return 0.0
-    return quantity.stderr / abs(quantity.value)

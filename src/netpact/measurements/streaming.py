@@ -11,6 +11,8 @@ from torch import Tensor
 
 from netpact.core.progress import Progress
 from netpact.datasets import Samples
+from netpact.measurements.cost import Cost, Timing
+from netpact.measurements.passes import Pass
 from netpact.measurements.quantity import Numbers
 from netpact.measurements.structure import Structure, WeightLayer
 from netpact.network import Network, refuse_bad_logits, stream_activations
@@ -55,6 +57,25 @@ def measure_samples(
     return SampleNorms(
         {index: LayerNorms(*_joined(parts).T.copy()) for index, parts in rows.items()}, _joined(margins), _joined(sizes)
     )
+
+
+def _forecast(timing: Timing) -> Cost:
+    count = timing.context.samples.count
+    return Cost(count * timing.plain, f"{count:,} samples in one pass")
+
+
+SAMPLE_NORMS = Pass(
+    "samples",
+    lambda context: measure_samples(
+        context.network,
+        context.structure,
+        context.samples,
+        batch=context.batch,
+        progress=lambda seen, _: context.tell(seen),
+    ),
+    steps=lambda context: context.samples.count,
+    forecast=_forecast,
+)
 
 
 def norms_of(batch: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import math
 import torch
 
 from netpact.core.seed import Seed
+from netpact.measurements.passes import Pass
 from netpact.measurements.quantity import Quantity, of_weights
 from netpact.measurements.structure import WeightLayer
 
@@ -18,20 +19,8 @@ def frobenius(layer: WeightLayer) -> float:
     return float(torch.linalg.vector_norm(layer.weight.double()))
 
 
-def measure_weights(layer: WeightLayer) -> dict[str, Quantity]:
-    """Frobenius norm, both bounds on the operator norm, and the stable rank from below.
-
-    stable rank = |A|_F^2 / |A|_op^2 >= |A|_F^2 / spectral_upper^2
-    """
-    size = frobenius(layer)
-    lower, upper = layer.bound_norm()
-    rank = (size / upper) ** 2 if upper > 0 else 0.0
-    return {
-        "frobenius": of_weights(size),
-        "spectral_lower": of_weights(lower),
-        "spectral_upper": of_weights(upper),
-        "stable_rank": of_weights(rank),
-    }
+# Proven bounds on the operator norm, from below and from above, by the layer's index.
+SPECTRA = Pass("spectra", lambda context: {layer.index: layer.bound_norm() for layer in context.structure.layers})
 
 
 def matrix_frobenius(layer: WeightLayer, *, seed: Seed) -> Quantity:

@@ -12,30 +12,7 @@ from netpact.reports.page import both_widths, frame_facts, frame_page
 from netpact.reports.text import count, escape
 
 if TYPE_CHECKING:
-    from netpact.measurements import Measures, Quantity
-
-# What is drawn: the quantity, its heading, its symbol, and what a reader should know of it.
-_FIGURES = (
-    ("arora_layer_cushion", "Layer cushion", "mu", "Larger is better: noise in the weights is damped more."),
-    (
-        "min_interlayer_cushion_unclipped",
-        "Minimal interlayer cushion, not clipped",
-        "mu ->",
-        "Larger is better: noise after this layer is damped more on its way to the logits.",
-    ),
-    ("activation_contraction", "Activation contraction", "c", "Smaller is better: less is lost before the layer."),
-    ("interlayer_smoothness", "Interlayer smoothness", "rho", "Larger is better: closer to linear under noise."),
-    ("well_distributed", "Spread of the Jacobian over pixels", "beta", "1 is even; smaller is better."),
-)
-_TABLE = (
-    ("|A|_F", "frobenius"),
-    ("mu", "arora_layer_cushion"),
-    ("mu -&gt;", "min_interlayer_cushion"),
-    ("c", "activation_contraction"),
-    ("beta", "well_distributed"),
-    ("rho", "interlayer_smoothness"),
-    ("effective<br>parameters", "effective_parameters"),
-)
+    from netpact.measurements import Definition, Measures, Quantity
 
 
 def render_measures(
@@ -54,8 +31,9 @@ def render_measures(
         [
             f"<h1>{escape(title)}</h1>",
             _introduction(measures, against_name if against is not None else ""),
-            *(_panel(place, rows) for place, rows in _drawn(measures, against)),
+            *(_panel(row, spreads) for row, spreads in _drawn(measures, against)),
             _table(measures),
+            _whole(measures),
             _footer(measures, command),
         ]
     )
@@ -66,55 +44,61 @@ def _introduction(measures: Measures, other_name: str) -> str:
     told = measures.provenance
     other = f" The outline is {escape(other_name)}." if other_name else ""
     return f"""<p>{escape(told.model)} on {count(told.samples)} samples of {escape(told.data_name)}; what needs
-Jacobians or noise was measured at {count(told.jacobian_samples)} of them. Each figure shows how a quantity of Arora et
-al. 2018 is spread over the samples, layer by layer; the tick below a row is the worst sample, the one that the
+Jacobians or noise was measured at {count(told.jacobian_samples)} of them. Each figure shows how a quantity is
+spread over the samples, layer by layer; the tick below a row is the worst sample, the one that the
 definition asks for.{other} These are measurements and estimates, no certificate.</p>"""
 
 
 def draw_measures(measures: Measures, *, against: Measures | None = None, width: int = 900) -> list[Figure]:
     """The figures of the page: those quantities that were measured."""
-    return [_draw(place, rows, width) for place, rows in _drawn(measures, against)]
+    return [_draw(row, spreads, width) for row, spreads in _drawn(measures, against)]
 
 
-def _drawn(measures: Measures, against: Measures | None) -> Iterator[tuple[int, list[Spread]]]:
-    for place, (name, *_) in enumerate(_FIGURES):
-        rows = _spreads(name, measures, against)
-        if rows:
-            yield place, rows
+def _drawn(measures: Measures, against: Measures | None) -> Iterator[tuple[Definition, list[Spread]]]:
+    from netpact.measurements import QUANTITIES
+
+    for row in QUANTITIES.values():
+        spreads = list(_spreads(row.name, measures, against)) if row.meaning else []
+        if spreads:
+            yield row, spreads
 
 
-def _draw(place: int, rows: list[Spread], width: int) -> Figure:
-    name, heading, symbol, _ = _FIGURES[place]
-    return draw_distributions(rows, name=name, title=heading, axis_title=symbol, width=width)
+def _draw(row: Definition, spreads: list[Spread], width: int) -> Figure:
+    return draw_distributions(
+        spreads, name=row.name, title=_heading(row), axis_title=row.symbol or row.title, width=width
+    )
 
 
-def _panel(place: int, rows: list[Spread]) -> str:
-    _, heading, _, meaning = _FIGURES[place]
-    return f"<h2>{heading}</h2>\n<p>{meaning}</p>\n{both_widths(lambda width: _draw(place, rows, width))}"
+def _heading(row: Definition) -> str:
+    return row.title[:1].upper() + row.title[1:]
 
 
-def _spreads(name: str, measures: Measures, against: Measures | None) -> list[Spread]:
-    rows = []
+def _panel(row: Definition, spreads: list[Spread]) -> str:
+    better = "Larger is better" if row.side == "least" else "Smaller is better"
+    meaning = escape(f"{better}: {row.meaning}.{row.reference and f' {row.reference}.'}")
+    drawn = both_widths(lambda width: _draw(row, spreads, width))
+    return f"<h2>{escape(_heading(row))}</h2>\n<p>{meaning}</p>\n{drawn}"
+
+
+def _spreads(name: str, measures: Measures, against: Measures | None) -> Iterator[Spread]:
     for number, layer in enumerate(measures.layers):
-        own: Quantity | None = getattr(layer, name)
-        other: Quantity | None = None if against is None else getattr(against.layers[number], name)
+        own = layer.get(name)
+        other = None if against is None else against.layers[number].get(name)
         if own is None or own.samples is None:
             continue
         if other is None or other.samples is None:
-            rows.append(Spread(layer.name, own.samples, own.value))
+            yield Spread(layer.name, own.samples, own.value)
         else:
-            rows.append(Spread(layer.name, own.samples, own.value, other.samples, other.value))
-    return rows
+            yield Spread(layer.name, own.samples, own.value, other.samples, other.value)
 
 
 def _table(measures: Measures) -> str:
-    shown = [
-        (title, name) for title, name in _TABLE if any(getattr(layer, name) is not None for layer in measures.layers)
-    ]
-    head = "".join(f'<th scope="col">{title}</th>' for title in ("layer", "parameters", *(title for title, _ in shown)))
+    columns = measures.columns()
+    symbols = (escape(row.symbol or row.name) for row in columns)
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("layer", "parameters", *symbols))
     body = []
     for layer in measures.layers:
-        cells = [count(layer.parameters), *(_cell(getattr(layer, name)) for _, name in shown)]
+        cells = [count(layer.parameters), *(_cell(layer.get(row.name)) for row in columns)]
         numbers = "".join(f"<td>{cell}</td>" for cell in cells)
         note = f"<small>{escape(layer.kind)} {'x'.join(map(str, layer.shape))}</small>"
         body.append(f'<tr><th scope="row">{escape(layer.name)}{note}</th>{numbers}</tr>')
@@ -126,6 +110,13 @@ def _table(measures: Measures) -> str:
 {rows}
 </tbody></table></div>
 <p class="note">The worst over the samples. ~ marks an estimate: from some of the samples, or by random probes.</p>"""
+
+
+def _whole(measures: Measures) -> str:
+    from netpact.measurements.wording import titled
+
+    facts = "".join(f"<li>{escape(title)} {_cell(quantity)}</li>" for title, quantity in titled(measures))
+    return f"<h2>The network as a whole</h2>\n<ul>{facts}</ul>" if facts else ""
 
 
 def _cell(quantity: Quantity | None) -> str:

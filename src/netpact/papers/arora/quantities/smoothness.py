@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 
 from netpact.core.seed import Seed
+from netpact.measurements.cost import Cost, Timing
+from netpact.measurements.definition import QUANTITIES, OverLayers
 from netpact.measurements.noise import NoiseMaker
-from netpact.measurements.quantity import LEAST, Numbers, divide
+from netpact.measurements.passes import Context, Pass
+from netpact.measurements.quantity import LEAST, Numbers, Quantity, divide, over_samples
 from netpact.measurements.streaming import norms_of
-from netpact.measurements.structure import Structure
+from netpact.measurements.structure import Structure, WeightLayer
 from netpact.network import Network, PartialMap
 from netpact.network.watching import watching
 
@@ -79,3 +82,46 @@ def _run_replaced(
     with watching(network, keep, copy_inputs=True):
         torch.func.functional_call(network.module, weights, (inputs,))
     return {index: (*((parts[index](received[index]),) if index in parts else ()), *found[index]) for index in found}
+
+
+def _run(context: Context) -> dict[int, Numbers]:
+    """The worst of a few draws."""
+    options, worst = context.options, dict[int, Numbers]()
+    for draw in range(options.draws):
+        drawn = draw_weights(context.structure, options.noise, seed=options.seed.child("smoothness", draw))
+        parts = [measure_smoothness(context.network, context.structure, batch, drawn) for batch in context.batches()]
+        for index in parts[0]:
+            numbers = np.concatenate([part[index] for part in parts])
+            worst[index] = np.minimum(worst.get(index, numbers), numbers)
+    return worst
+
+
+def _forecast(timing: Timing) -> Cost | None:
+    structure, chosen, draws = timing.context.structure, len(timing.context.inputs), timing.context.options.draws
+    if not any(structure.ends(index) for index in structure.indices):
+        return None
+    # One compressed pass; for each layer a plain one up to it, and after it two moved ones and two derivatives.
+    each = timing.plain + len(structure.layers) * (2 * timing.plain + 2 * timing.push)
+    return Cost(chosen * draws * each, f"{chosen:,} samples x {draws * 2 * len(structure.layers)} noises")
+
+
+NOISE = Pass("noise", _run, steps=lambda context: len(context.inputs) * context.options.draws, forecast=_forecast)
+
+
+def _smoothness(layer: WeightLayer, context: Context) -> Quantity | None:
+    """Never exact: it is about the worst of all noises but a few."""
+    numbers = context[NOISE].get(layer.index)
+    return None if numbers is None else over_samples(numbers, side=LEAST, complete=False)
+
+
+QUANTITIES.add(
+    OverLayers(
+        "interlayer_smoothness",
+        _smoothness,
+        symbol="rho",
+        title="interlayer smoothness",
+        needs=(NOISE,),
+        reference="Arora et al. 2018, Definition 7",
+        meaning="closer to linear under noise",
+    )
+)

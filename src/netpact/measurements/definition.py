@@ -1,0 +1,99 @@
+"""How a quantity is defined: one row of the table that JSON, --only, tables, pages and Monitor derive from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from netpact.core.checks import check_choice
+from netpact.core.table import Table
+from netpact.measurements.passes import Context, Pass
+from netpact.measurements.quantity import LEAST, SIDES, Quantity
+from netpact.measurements.structure import WeightLayer
+
+if TYPE_CHECKING:
+    from netpact.measurements.records import LayerMeasures
+
+LAYER, PAIR, NETWORK = "layer", "pair", "network"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What is said of every quantity; the subclasses say what one is about, and compute it.
+
+    name       in JSON and in `only`
+    title      in words
+    symbol     head of its column in the tables of layers; none for no column
+    meaning    what a better value says; its distribution is drawn on the page where this is given
+    side       which end of the samples is the worst: "least" or "most"
+    needs      the passes that must have run before
+    parts      quantities of the same layer that it is computed from
+    short      its column in the Monitor, if that is not its name
+    reference  paper and definition
+    """
+
+    scopes: ClassVar[tuple[str, ...]] = (LAYER,)
+    name: str
+    _: KW_ONLY
+    title: str
+    symbol: str = ""
+    meaning: str = ""
+    side: str = LEAST
+    needs: tuple[Pass[Any], ...] = ()
+    parts: tuple[str, ...] = ()
+    short: str = ""
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice(self.side, SIDES, where=f"side of {self.name}")
+
+
+@dataclass(frozen=True)
+class OfLayer(Definition):
+    """One quantity for each layer; None where a layer has none."""
+
+    compute: Callable[[WeightLayer, Context], Quantity | None]
+
+
+@dataclass(frozen=True)
+class OverLayers(OfLayer):
+    """One for each layer, and the worst of them for the network."""
+
+    scopes = (LAYER, NETWORK)
+
+
+@dataclass(frozen=True)
+class OfPairs(Definition):
+    """One for each layer and each place that a map from it ends at, by index."""
+
+    scopes = (PAIR,)
+    compute: Callable[[WeightLayer, Context], Mapping[int, Quantity]]
+
+
+@dataclass(frozen=True)
+class OfNetwork(Definition):
+    scopes = (NETWORK,)
+    compute: Callable[[Context], Quantity]
+
+
+@dataclass(frozen=True)
+class FromParts(Definition):
+    """One for each layer, computed from `parts`, and computed anew when these leave out samples."""
+
+    compute: Callable[[LayerMeasures], Quantity]
+
+
+QUANTITIES: Table[Definition] = Table("quantity", "netpact.measurements.quantities", "netpact.papers.*.quantities")
+
+
+def choose(only: Iterable[str]) -> tuple[Definition, ...]:
+    """The rows of these names and of their parts, in the order of the table; all rows for no names."""
+    names = set(only or QUANTITIES)
+    while missing := {part for name in names for part in QUANTITIES[name].parts} - names:
+        names |= missing
+    return tuple(row for name, row in QUANTITIES.items() if name in names)
+
+
+def names_needing(wanted: Pass[Any]) -> tuple[str, ...]:
+    return tuple(name for name, row in QUANTITIES.items() if wanted in row.needs)

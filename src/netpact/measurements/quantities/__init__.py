@@ -1,0 +1,1 @@
+"""Quantities of no paper in particular: each file adds rows to the table."""
