@@ -47,7 +47,7 @@ TESTS_OF = {
         "network/test_zoo.py",
     ],
     "algebra/": ["deviations"],
-    "network/kinds/": ["deviations", "originals/test_boxes.py"],
+    "network/kinds/": ["network/test_kind_laws.py", "deviations", "originals/test_boxes.py"],
     "deviations/": [
         "deviations",
         "adversary/test_overflow.py",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from network.layer_samples import LAYERS, prepared
 from torch import nn
 
 from netpact.core.errors import PactError
@@ -17,34 +18,6 @@ from netpact.deviations.layer_bounds import LayerBounds, compare, measure_distan
 from netpact.deviations.layer_rule import follow_layer
 from netpact.layers import ChannelAffine
 from netpact.network.rounding.tolerance import make_spread, rounding
-
-LAYERS: dict[str, tuple[tuple[int, ...], Any]] = {
-    "linear": ((12,), nn.Linear(12, 7)),
-    "linear on many": ((3, 12), nn.Linear(12, 7)),
-    "no bias": ((12,), nn.Linear(12, 7, bias=False)),
-    "conv": ((2, 7, 6), nn.Conv2d(2, 5, 3, padding=1)),
-    "stride": ((4, 9, 8), nn.Conv2d(4, 6, (3, 2), stride=2, groups=2, bias=False)),
-    "circular": ((2, 6, 6), nn.Conv2d(2, 3, 3, padding=1, padding_mode="circular")),
-    "reflect": ((2, 6, 6), nn.Conv2d(2, 3, 3, padding=2, dilation=2, padding_mode="reflect")),
-    "replicate": ((2, 6, 6), nn.Conv2d(2, 3, 3, padding=2, padding_mode="replicate")),
-    "norm": ((5,), nn.BatchNorm1d(5)),
-    "norm of images": ((3, 4, 4), nn.BatchNorm2d(3)),
-    "channels": ((3, 4, 5), ChannelAffine(3)),
-    "channels of a vector": ((3,), ChannelAffine(3)),
-    "channels of a line": ((3, 7), ChannelAffine(3)),
-    "plain norm": ((3, 4, 4), nn.BatchNorm2d(3, affine=False)),
-}
-
-
-def prepared(name: str, generator: torch.Generator) -> Any:
-    layer = copy.deepcopy(LAYERS[name][1]).double().eval()
-    with torch.no_grad():
-        for key, tensor in layer.state_dict().items():
-            if tensor.is_floating_point():
-                low, high = (0.05, 3.0) if key == "running_var" else (-1.0, 1.0)
-                tensor.copy_(low + (high - low) * torch.rand(tensor.shape, generator=generator))
-    # float32 numbers, so that the layer can be run in float32 too
-    return layer.float().double()
 
 
 def follow(layer: nn.Module, bounds: LayerBounds, h: torch.Tensor, bound: torch.Tensor) -> torch.Tensor:

@@ -48,7 +48,9 @@ class WeightLayer:
 
     @property
     def weight(self) -> Tensor:
-        return self._measured.weight(self.part)
+        weight = self.part.weight
+        assert isinstance(weight, Tensor)
+        return weight.detach()
 
     @property
     def bias(self) -> Tensor | None:

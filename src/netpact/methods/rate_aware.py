@@ -16,6 +16,7 @@ from netpact.methods.rate_sweep import sweep
 from netpact.methods.rate_symbols import SoftSymbols
 from netpact.methods.rate_training import fine_tune
 from netpact.network import Network
+from netpact.network.kinds import KINDS
 from netpact.training.memory import gather
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ MOST_LEVELS = 127
 
 _ROUNDS = 4  # of the last sweep for each epoch; a round takes a third of an epoch's time
 _EXACT_BITS = 32  # of an entry that is kept exactly
-_PLAIN_LAYERS = ("linear", "conv2d")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RateAware:
 def train_symbols(network: Network, samples: Samples, options: RateAware, progress: Progress | None) -> SoftSymbols:
     """The symbols of all linear and conv layers after training and a last sweep; the network stays as it was."""
     module = copy.deepcopy(network.module).requires_grad_(False)
-    layers = {layer.name for layer in network.layers if layer.kind in _PLAIN_LAYERS}
+    layers = {layer.name for layer in network.layers if layer.kind in KINDS.measured()}
     tensors = {name: tensor for name, tensor in module.named_parameters() if name.rpartition(".")[0] in layers}
     if not tensors:
         raise PactError("the network has no linear or conv layer to train", where=options.name)

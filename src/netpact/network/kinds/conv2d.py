@@ -33,7 +33,9 @@ def _copies(layer: Layer, shape: Shape) -> float:
 
 
 def _cover(layer: Layer) -> int:
-    return math.prod(-(-width // stride) for width, stride in zip(layer.kernel_size, layer.stride, strict=True))
+    """Along one axis an entry meets tap t of window w where s w + d t is its place: t is fixed modulo s / gcd(s, d)."""
+    axes = zip(layer.kernel_size, layer.stride, layer.dilation, strict=True)
+    return math.prod(-(-width * math.gcd(stride, dilation) // stride) for width, stride, dilation in axes)
 
 
 KINDS.add(

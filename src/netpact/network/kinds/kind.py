@@ -56,18 +56,17 @@ class LayerDistance:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What the theory needs to know of a weight layer: one that it measures and compresses.
+    """What the theory needs to know of a weight layer: one that it measures and compresses. W is its parameter weight,
+    whose first axis counts the units and whose others make up the fan-in.
 
     run     the linear map W x with other weights in place of the layer's own: run(layer, weight, inputs)
     axis    of the output that counts the units, which have one bias each
     cover   ceil(kappa / stride)^2 of a convolution: how many windows see one entry of the input at most
-    weight  W as the theory sees it: the first axis counts the units, the others make up the fan-in
     """
 
     run: Callable[[Layer, Tensor, Tensor], Tensor]
     axis: int
     cover: Callable[[Layer], int] = lambda layer: 1
-    weight: Callable[[Layer], Tensor] = lambda layer: layer.weight.detach()
 
 
 def subtract_parameters(first: Layer, second: Layer) -> Layer:

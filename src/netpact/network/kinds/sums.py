@@ -47,4 +47,5 @@ def distance_by(
 
 
 def length_of_bias(layer: Layer) -> float:
-    return 0.0 if layer.bias is None else length_up(layer.bias.detach().double())
+    bias = getattr(layer, "bias", None)
+    return 0.0 if bias is None else length_up(bias.detach().double())
