@@ -109,7 +109,8 @@ def home(module: str, name: str) -> str:
         return f"{module}.{name}"
     path = module_file(module)
     if path.name == "__init__.py":
-        for where, what in imports(path):
+        stub = path.with_suffix(".pyi")  # the list of names of a package that loads them lazily
+        for where, what in imports(stub if stub.is_file() else path):
             if what == name and where.startswith("netpact."):
                 return home(where, what)
     return module

@@ -16,9 +16,10 @@ from torch import nn
 
 import netpact
 from netpact import PactError, Quantize, TrainOptions, compress
-from netpact.coding.format import Pact, base_of
+from netpact.coding.format import Pact
 from netpact.core.display import Displayed
 from netpact.datasets import as_data, open_stream
+from netpact.pacts.priors import base_of
 
 HOSTILE = "\x1b[31mred\x1b[0m <script>alert('&')</script> \u202e"
 

@@ -57,9 +57,9 @@ def test_a_misspelled_name_is_answered_with_the_right_one(kind: str) -> None:
 
 def test_public_names_of_the_package() -> None:
     with pytest.raises(AttributeError, match="did you mean certify"):
-        _ = netpact.certfy
+        _ = netpact.certfy  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
-        _ = netpact.nonsense
+        _ = netpact.nonsense  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import netpact
+from netpact.core import former_places
 
 SOURCE = Path(netpact.__file__).parent
+MOST_MODULES_TO_DECODE = 52
 
 # From the bottom up: a module imports only from its own folder and from what stands before it, as in ARCHITECTURE.md.
 ORDER = (
@@ -25,13 +27,13 @@ ORDER = (
     "layers",
     "models",
     "network",
-    "training",
     "coding",
     "deviations",
+    "training",
+    "pacts",
     "measurements",
     "bounds",
     "methods",
-    "pacts",
     "reports",
     "monitoring",
     "exploration",
@@ -97,5 +99,35 @@ def test_no_submodule_has_the_name_of_a_public_verb() -> None:
 
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nonsense"):
-        _ = netpact.nonsense
+        _ = netpact.nonsense  # type: ignore[attr-defined]
     assert set(netpact.__all__) == set(dir(netpact))
+
+
+@pytest.mark.parametrize(("former", "now"), sorted(former_places.FORMER.items()))
+def test_a_module_that_was_moved_is_one_object_under_both_names(former: str, now: str) -> None:
+    moved = importlib.import_module(f"netpact.{former}")
+    assert moved is importlib.import_module(f"netpact.{now}")
+    assert moved.__spec__ is not None
+    assert moved.__spec__.name == moved.__name__ == f"netpact.{now}"
+
+
+def test_a_part_of_a_moved_package_is_found_too() -> None:
+    code = (
+        "from netpact.forms.low_rank import LowRank as a; from netpact.coding.forms import LowRank as b; print(a is b)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
+def test_opening_a_file_imports_little() -> None:
+    """No training, no methods, no data sets, no certificates: what a decoder needs and nothing else."""
+    code = (
+        "import sys, netpact; netpact.Pact.read(sys.argv[1]).to_module(); "
+        "print(*(name for name in sys.modules if name.split('.')[0] == 'netpact'))"
+    )
+    file = Path(__file__).with_name("format") / "golden" / "linear.pact"
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert len(loaded) <= MOST_MODULES_TO_DECODE, loaded
+    rooms = {name.split(".")[1] for name in loaded if "." in name}
+    assert not rooms - {"core", "algebra", "layers", "models", "coding"}

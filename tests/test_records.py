@@ -10,9 +10,9 @@ import pytest
 
 import netpact
 from netpact.certificates import Certificate, OriginalCertificate
-from netpact.coding.format import Base
 from netpact.datasets import Data
 from netpact.datasets.catalogue import data_folders
+from netpact.pacts.priors import Base
 from netpact.reports.records import KEYS, is_for_the_record, read_index, render_records
 
 ROOT = Path(__file__).parents[1]

@@ -35,13 +35,14 @@ from netpact.certificates import Certificate
 from netpact.cli.file_description import describe_file
 from netpact.coding import Bits, Budget, Encoder
 from netpact.coding.coder import Model
-from netpact.coding.format import Compressed, Pact, decode_message, open_base
+from netpact.coding.format import Compressed, Pact, decode_message
 from netpact.coding.format.layout import find_slots
 from netpact.coding.format.loading import load_module
 from netpact.coding.format.message import _code, _code_header, _silent
 from netpact.coding.forms import CodedTensor, Zero
 from netpact.datasets import load_data
 from netpact.models import Architecture, build, save_weights
+from netpact.pacts.priors import open_base
 
 Random = np.random.Generator
 Inputs = dict[str, Callable[[Random], bytes]]

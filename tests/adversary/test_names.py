@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from netpact.certificates import Certificate, Helper
 from netpact.certificates.names import check_name, make_name
-from netpact.coding.format import Base, Pact, base_of, seal
+from netpact.coding.format import Pact, seal
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Split
 from netpact.methods import Quantize, QuantizeDifference, compress
@@ -31,7 +31,7 @@ from netpact.models import build, hash_source, parse_model
 from netpact.network import trace
 from netpact.pacts.certification import certify
 from netpact.pacts.originals import certify_original, hash_network, verify_original
-from netpact.pacts.priors import helper_module, retrain_helper, train_helper
+from netpact.pacts.priors import Base, base_of, helper_module, retrain_helper, train_helper
 from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
 

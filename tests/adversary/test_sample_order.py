@@ -20,7 +20,7 @@ import pytest
 
 from netpact.certificates import Certificate
 from netpact.cli.app import run
-from netpact.coding.format import Base, Pact
+from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data, Split, add_label_noise, key_samples, load_data, sort_samples
@@ -28,7 +28,7 @@ from netpact.methods import QuantizeDifference, compress
 from netpact.network import trace
 from netpact.pacts.certification import certify
 from netpact.pacts.originals import certify_box, verify_box
-from netpact.pacts.priors import helper_module, train_helper
+from netpact.pacts.priors import Base, helper_module, train_helper
 from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
 

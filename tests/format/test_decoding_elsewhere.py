@@ -15,8 +15,7 @@ import pytest
 from format.format_examples import GOLDEN, NETWORKS, module_for
 
 import netpact.coding.format
-from netpact.coding.format import Compressed, Pact, seal
-from netpact.coding.format.base import is_relative
+from netpact.coding.format import Compressed, Pact, is_relative, seal
 from netpact.coding.forms import FORMS, Relative
 from netpact.models import FAMILIES
 

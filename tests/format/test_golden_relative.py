@@ -9,9 +9,10 @@ import pytest
 from format.format_examples import NETWORKS, weights_sha256
 
 from netpact.coding import ShortFloat
-from netpact.coding.format import Compressed, Pact, open_base, seal
+from netpact.coding.format import Compressed, Pact, seal
 from netpact.coding.forms import CodedTensor, Relative
 from netpact.datasets import Split
+from netpact.pacts.priors import open_base
 
 HERE = Path(__file__).parent
 BASE = HERE / "golden" / "linear.pact"

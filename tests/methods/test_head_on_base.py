@@ -12,7 +12,7 @@ import pytest
 from torch import nn
 
 from netpact.cli.app import run
-from netpact.coding.format import Base, Compressed, base_of, seal
+from netpact.coding.format import Compressed, seal
 from netpact.coding.format.message import measure_message
 from netpact.coding.forms import Relative, Ternary, TernaryMap, Zero
 from netpact.core.errors import PactError
@@ -23,7 +23,7 @@ from netpact.methods.head_on_base import HeadOnBase
 from netpact.models import build, parse_model, save_weights
 from netpact.network import Network, trace
 from netpact.pacts.certification import certify
-from netpact.pacts.priors import train_helper
+from netpact.pacts.priors import Base, base_of, train_helper
 from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions, train
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import pytest
 from torch import nn
 
-from netpact.coding.format import Base, Pact, seal
+from netpact.coding.format import Pact, seal
 from netpact.datasets import Data, Split
 from netpact.methods import QuantizeDifference, compress
 from netpact.network import trace
 from netpact.pacts.certification import certify
-from netpact.pacts.priors import helper_module, train_helper
+from netpact.pacts.priors import Base, helper_module, train_helper
 from netpact.training import Recipe, TrainOptions, train
 
 

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from netpact.certificates import risk_bound
-from netpact.coding.format import Base, Pact, seal
+from netpact.coding.format import Pact, seal
 from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data, Samples, Split
 from netpact.methods import QuantizeDifference, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
 from netpact.pacts.certification import certify
-from netpact.pacts.priors import ground
+from netpact.pacts.priors import Base, ground
 from netpact.training import Recipe
 
 DELTA, REPEATS, SAMPLES, POINTS = 0.05, 1500, 80, 60

@@ -15,7 +15,7 @@ from cli.fresh_process import run_fresh
 from priors.conftest import Case
 
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
-from netpact.coding.format import Base, Pact, base_of, measure_message, open_base, seal
+from netpact.coding.format import Pact, measure_message, seal
 from netpact.coding.format.message import decode_message, encode_message
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
@@ -23,7 +23,7 @@ from netpact.datasets import Data, Split, set_aside
 from netpact.methods import Quantize, QuantizeDifference, compress
 from netpact.network import count_errors, trace
 from netpact.pacts.certification import certify
-from netpact.pacts.priors import helper_module, retrain_helper, save_helper, train_helper
+from netpact.pacts.priors import Base, base_of, helper_module, open_base, retrain_helper, save_helper, train_helper
 from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
 

@@ -11,9 +11,9 @@ import pytest
 from priors.conftest import Case
 
 from netpact.cli.app import run
-from netpact.coding.format import Pact, open_base
+from netpact.coding.format import Pact
 from netpact.models import build, parse_model, save_weights
-from netpact.pacts.priors import save_helper
+from netpact.pacts.priors import open_base, save_helper
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from netpact.coding.format import Pact, base_of, open_base
+from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.datasets import Data
 from netpact.models import build, parse_model, save_weights
 from netpact.pacts.certification import certify
+from netpact.pacts.priors import base_of, open_base
 from netpact.pacts.verification import verify
 
 

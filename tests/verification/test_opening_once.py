@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from torch import nn
 
-from netpact.coding.format import Base, Pact, base_of, loading, message, pact, seal
+from netpact.coding.format import Pact, loading, message, pact, seal
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Split
 from netpact.methods import Quantize, QuantizeDifference, compress
@@ -21,7 +21,7 @@ from netpact.models import build, parse_model
 from netpact.network import trace
 from netpact.pacts.certification import certify
 from netpact.pacts.originals import certify_box, certify_original, verify_box, verify_original
-from netpact.pacts.priors import ground, helper_module, train_helper
+from netpact.pacts.priors import Base, base_of, ground, helper_module, train_helper
 from netpact.pacts.verification import verify
 from netpact.training import Recipe, TrainOptions
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from netpact.certificates import Certificate
 from netpact.cli.app import run
-from netpact.coding.format import Base, Pact, base_of, open_base, seal
+from netpact.coding.format import Pact, seal
 from netpact.coding.forms import Relative
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples
@@ -23,6 +23,7 @@ from netpact.methods.relative import QuantizeDifference
 from netpact.models import build, parse_model, save_weights
 from netpact.network import trace
 from netpact.pacts.certification import certify
+from netpact.pacts.priors import Base, base_of, open_base
 from netpact.pacts.verification import verify
 from netpact.training import TrainOptions, train
 

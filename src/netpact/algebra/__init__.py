@@ -1,14 +1,5 @@
 """Arrays in, numbers out: true operator norms of linear and convolution layers, from below and from above."""
 
-from netpact.algebra.geometry import PADDING_MODES, Axis, ConvolutionOptions
-from netpact.algebra.norms import OperatorNorm, convolution_norm, matrix_norm, operator_norm
+from netpact.core.lazy import attach
 
-__all__ = [
-    "PADDING_MODES",
-    "Axis",
-    "ConvolutionOptions",
-    "OperatorNorm",
-    "convolution_norm",
-    "matrix_norm",
-    "operator_norm",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

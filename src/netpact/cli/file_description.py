@@ -73,7 +73,8 @@ def _describe_relative(
     pact: Pact, compressed: Compressed, path: Path | None, limits: Limits
 ) -> dict[str, object] | None:
     """The base that the file is encoded against, and whether the given one is it; None for a file without a base."""
-    from netpact.coding.format import is_relative, open_base
+    from netpact.coding.format import is_relative
+    from netpact.pacts.priors import open_base
 
     base = None if path is None else open_base(path, max_parameters=limits)
     if not is_relative(compressed):

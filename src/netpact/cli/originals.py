@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from netpact.certificates import BoxCertificate, OriginalCertificate
     from netpact.cli.commands.certify import StatementOptions
-    from netpact.coding.format import Base, Pact
+    from netpact.coding.format import Pact
     from netpact.core.progress import Progress
     from netpact.datasets import Data, Samples
+    from netpact.pacts.priors import Base
     from netpact.pacts.verification import Verdict
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -30,8 +29,11 @@ FORMER = {
 }
 
 
-class _Forwarding(MetaPathFinder, Loader):
-    """The module of the new name also stands in sys.modules under the former one: both are one object."""
+class _Forwarding:
+    """Finder and loader. The module is also in sys.modules under its former name: both are one object.
+
+    It does not inherit from importlib.abc, whose import takes longer than that of all the rest.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -40,7 +42,7 @@ class _Forwarding(MetaPathFinder, Loader):
         room, dot, below = rest.partition(".")
         if package != "netpact" or room not in FORMER:
             return None
-        return ModuleSpec(fullname, self, origin=f"netpact.{FORMER[room]}{dot}{below}")
+        return ModuleSpec(fullname, self, origin=f"netpact.{FORMER[room]}{dot}{below}")  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(spec.origin or "")
@@ -54,4 +56,5 @@ class _Forwarding(MetaPathFinder, Loader):
 
 def install() -> None:
     if not any(isinstance(finder, _Forwarding) for finder in sys.meta_path):
-        sys.meta_path.append(_Forwarding())
+        # First: by the path of the package, the usual finder would load a second copy of its modules.
+        sys.meta_path.insert(0, _Forwarding())

@@ -1,15 +1,5 @@
 """Layers of our own, beside those of torch."""
 
-from netpact.layers.affine import ChannelAffine
-from netpact.layers.oriented import OrientedEdges, count_features, orient
-from netpact.layers.skips import DenseStep, Residual, ZeroPaddedShortcut
+from netpact.core.lazy import attach
 
-__all__ = [
-    "ChannelAffine",
-    "DenseStep",
-    "OrientedEdges",
-    "Residual",
-    "ZeroPaddedShortcut",
-    "count_features",
-    "orient",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from netpact.coding import ShortFloat
-from netpact.coding.format import Base, Compressed
+from netpact.coding.format import Compressed
 from netpact.coding.format.loading import load_module
 from netpact.coding.forms import CodedTensor, Relative
 from netpact.core.errors import PactError
@@ -26,6 +26,7 @@ from netpact.methods.ternary_search import (
     search_signs,
 )
 from netpact.network import Network
+from netpact.pacts.priors import Base
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

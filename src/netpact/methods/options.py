@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from netpact.coding.format import Base
 from netpact.core.errors import PactError, one_of
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.method import Method
@@ -18,6 +17,7 @@ from netpact.methods.ternary_search import TernarySearch
 from netpact.methods.truncated_svd import TruncatedSVD
 from netpact.methods.vector_compress import VectorCompress
 from netpact.methods.vector_project import VectorProject
+from netpact.pacts.priors import Base
 
 METHODS: dict[str, type[Any]] = {
     method.name: method

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from netpact.coding import ShortFloat
-from netpact.coding.format import Base, Compressed
+from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor, Relative, Uniform
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.fitting import fit_uniform_step, round_uniform
 from netpact.models import OwnModule
 from netpact.network import Network
+from netpact.pacts.priors import Base
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples

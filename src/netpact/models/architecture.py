@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from netpact.core.errors import PactError, one_of, wrong_kind
-from netpact.models.aliases import ALIAS_HINT, expand_alias
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
 from netpact.models.plan import Linear, Plan, list_leaves
 
@@ -86,6 +85,8 @@ def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Arc
     """
     if not isinstance(text, str):
         raise wrong_kind(text, needed="the name of an architecture, such as mlp:64-32,", where="model")
+    from netpact.models.aliases import ALIAS_HINT, expand_alias  # a decoder never needs them
+
     known = text if text in FAMILY_IDS else expand_alias(text) or text
     name, colon, listed = known.partition(":")
     if name not in FAMILY_IDS:

@@ -8,10 +8,10 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from netpact import layers
 from netpact.core.errors import PactError, wrong_kind
 from netpact.core.limits import MAX_PARAMETERS, Limits
 from netpact.core.seed import Seed
-from netpact.layers import ChannelAffine, DenseStep, OrientedEdges, Residual, ZeroPaddedShortcut
 from netpact.models import plan as records
 from netpact.models.architecture import Architecture, parameter_count
 
@@ -53,9 +53,9 @@ def _sequence(plan: records.Plan) -> nn.Sequential:
 
 def _layer(layer: records.Layer) -> nn.Module:
     if isinstance(layer, records.Residual):
-        return Residual(_sequence(layer.body), _sequence(layer.shortcut))
+        return layers.Residual(_sequence(layer.body), _sequence(layer.shortcut))
     if isinstance(layer, records.DenseStep):
-        return DenseStep(_sequence(layer.body))
+        return layers.DenseStep(_sequence(layer.body))
     return _holder(layer) or _plain(layer)
 
 
@@ -77,7 +77,7 @@ def _holder(layer: records.Layer) -> nn.Module | None:
     if isinstance(layer, records.BatchNorm):
         return nn.BatchNorm2d(layer.channels, device="meta", dtype=torch.float32)
     if isinstance(layer, records.Affine):
-        return ChannelAffine(layer.channels, device="meta", dtype=torch.float32)
+        return layers.ChannelAffine(layer.channels, device="meta", dtype=torch.float32)
     return None
 
 
@@ -89,7 +89,7 @@ def _plain(layer: records.Layer) -> nn.Module:
     if isinstance(layer, records.Relu):
         return nn.ReLU()
     if isinstance(layer, records.Edges):
-        return OrientedEdges(
+        return layers.OrientedEdges(
             orientations=layer.orientations,
             inhibition=layer.inhibition,
             cell=layer.cell,
@@ -98,14 +98,14 @@ def _plain(layer: records.Layer) -> nn.Module:
             mirror=layer.mirror,
         )
     if isinstance(layer, records.Shrink):
-        return ZeroPaddedShortcut(inputs=layer.inputs, outputs=layer.outputs, stride=layer.stride)
+        return layers.ZeroPaddedShortcut(inputs=layer.inputs, outputs=layer.outputs, stride=layer.stride)
     if isinstance(layer, records.Flatten):
         return nn.Flatten()
     raise PactError(f"{type(layer).__name__} has no torch module", where="plan")
 
 
 _FAN_IN = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
-_ONES_AND_ZEROS = (nn.modules.batchnorm._BatchNorm, nn.GroupNorm, nn.LayerNorm, ChannelAffine)
+_ONES_AND_ZEROS = (nn.modules.batchnorm._BatchNorm, nn.GroupNorm, nn.LayerNorm, layers.ChannelAffine)
 
 
 def initialise(module: nn.Module, seed: Seed) -> None:

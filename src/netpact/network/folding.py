@@ -15,7 +15,7 @@ from netpact.models import AnyModule, as_module
 from netpact.models.folding import NormAffine, fold_family, is_foldable_family, round_once
 from netpact.network.kinds import KINDS
 from netpact.network.probing import PROBE, RUN_ERRORS
-from netpact.network.trace import Layer, Network, trace
+from netpact.network.tracing import Layer, Network, trace
 
 _SAME = 1e-6  # of the largest logit: two float64 runs differ by far less, two different networks by far more
 

@@ -13,7 +13,7 @@ from netpact.datasets import Data, Samples, as_data
 from netpact.network.flops import SampleRun, run_sample
 from netpact.network.kinds import KINDS
 from netpact.network.refusals.unsupported import UnsupportedNetworkError
-from netpact.network.trace import trace
+from netpact.network.tracing import trace
 
 
 @dataclass(frozen=True, kw_only=True)

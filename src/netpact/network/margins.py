@@ -13,7 +13,7 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule
 from netpact.network.rounding.counting import Logits, margins_between, refuse_bad_logits
-from netpact.network.trace import Network, trace
+from netpact.network.tracing import Network, trace
 
 _BATCH = 512
 _SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # that a summary tells

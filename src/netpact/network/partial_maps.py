@@ -18,7 +18,7 @@ from netpact.core.errors import PactError
 from netpact.network.watching import check_pair, watching
 
 if TYPE_CHECKING:
-    from netpact.network.trace import Network
+    from netpact.network.tracing import Network
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from netpact.core.progress import Progress
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples
-    from netpact.network.trace import Network
+    from netpact.network.tracing import Network
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
 from netpact.certificates.names import check_name, make_name
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Pact
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
@@ -14,7 +14,7 @@ from netpact.core.version import __version__
 from netpact.datasets import Data, is_sorted
 from netpact.models import OwnModel
 from netpact.network import count_errors
-from netpact.pacts.priors import Subject, helper_module, open_subject
+from netpact.pacts.priors import Base, Subject, helper_module, open_subject
 
 
 def certify(

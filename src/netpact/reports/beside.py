@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from netpact.coding.format import Base, Pact
+from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.measurements.folded import fold_for_measuring
 from netpact.models import OwnModule
+from netpact.pacts.priors import Base
 from netpact.pacts.verification import verify
 from netpact.reports.bound_rows import BoundRow, row_of_certificate
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from netpact.coding.forms import CodedTensor, Relative
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError, one_of
-from netpact.datasets import Split
 from netpact.models import Architecture, OwnModule
+
+if TYPE_CHECKING:
+    from netpact.datasets import Split
 
 ARITHMETICS = ("float32", "float64")  # coded as one decision; append-only
 
@@ -35,7 +38,7 @@ class Compressed(Displayed):
             raise one_of(self.arithmetic, ARITHMETICS, option="arithmetic")
         if not self.tensors:
             raise PactError("a network without tensors cannot be compressed")
-        if self.split is not None and not any(isinstance(tensor.form, Relative) for tensor in self.tensors.values()):
+        if self.split is not None and not is_relative(self):
             raise PactError("only a network told relative to a base has a split", where="split")
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
 
@@ -53,3 +56,8 @@ class Compressed(Displayed):
             {"tensor": name, "form": tensor.form.name, "shape": str(tensor.shape), "symbols": len(tensor.symbols)}
             for name, tensor in self.tensors.items()
         ]
+
+
+def is_relative(compressed: Compressed) -> bool:
+    """Whether it is encoded against a base network."""
+    return any(isinstance(tensor.form, Relative) for tensor in compressed.tensors.values())

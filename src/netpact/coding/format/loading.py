@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import copy
 import sys
+from typing import Protocol
 
 import torch
 from torch import nn
 
 from netpact.coding.format.arithmetic import keep_arithmetic
-from netpact.coding.format.base import Base, is_relative
-from netpact.coding.format.compressed import Compressed
+from netpact.coding.format.compressed import Compressed, is_relative
 from netpact.coding.format.placing import MESSAGE, placed
 from netpact.coding.forms import CodedTensor, Relative, Weights
 from netpact.core.errors import PactError
 from netpact.models import OwnModule, build
+
+
+class Base(Protocol):
+    """The tensors of a base network, as whoever decodes supplies them."""
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Weights: ...
+
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 

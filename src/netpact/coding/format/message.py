@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, Meter, code_choice, code_flag, code_uint
-from netpact.coding.format.base import is_relative
-from netpact.coding.format.compressed import ARITHMETICS, Compressed
+from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, code_choice, code_flag, code_uint
+from netpact.coding.format.compressed import ARITHMETICS, Compressed, is_relative
 from netpact.coding.format.layout import Slot, find_slots, plan_slots
 from netpact.coding.format.placing import MESSAGE, placed
 from netpact.coding.format.versions import COMMON_PROBLEMS, DECODER_VERSION, lowest_version, refuse_newer
 from netpact.coding.forms import FORMS, CodedTensor, Form
 from netpact.core.errors import PactError
 from netpact.core.limits import MAX_PARAMETERS, Limits
-from netpact.datasets import Split
 from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from netpact.datasets import Split
 
 DEFAULT_MAX_PARAMETERS = MAX_PARAMETERS
 _MOST_SIZES = 64
@@ -81,6 +81,8 @@ def peek_header(message: bytes) -> Header:
 
 def measure_message(compressed: Compressed) -> list[tuple[str, float]]:
     """What each field of the message costs, in bits (ideal length: the file adds at most a byte and 0.2 %)."""
+    from netpact.coding import Meter
+
     meter = Meter()
     ledger: list[tuple[str, float]] = []
     seen = 0.0
@@ -151,6 +153,8 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
 
 def _code_split(coder: Coder, known: Compressed | None) -> Split | None:
     """The kind of prior, and for a data-dependent one the split: both may have been chosen by looking at the data."""
+    from netpact.datasets import Split
+
     split = None if known is None else known.split
     if not code_flag(coder, None if known is None else split is not None):
         return None

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate, code_bits, read_object
 from netpact.coding.format.compressed import Compressed
 from netpact.coding.format.message import DEFAULT_MAX_PARAMETERS, Header, decode_message, encode_message, peek_header
 from netpact.core.display import Displayed
@@ -20,7 +19,8 @@ from netpact.core.limits import Limits
 if TYPE_CHECKING:
     from torch import nn
 
-    from netpact.coding.format.base import Base
+    from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate
+    from netpact.coding.format.loading import Base
     from netpact.models import Architecture, OwnModule
 
 MAGIC = b"PACT"
@@ -56,6 +56,8 @@ class Pact(Displayed):
     @property
     def code_bits(self) -> int:
         """8 bits for every byte of the message and the cost of announcing their number."""
+        from netpact.certificates import code_bits
+
         return code_bits(len(self.message))
 
     def display_facts(self) -> dict[str, object]:
@@ -203,6 +205,8 @@ def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCert
         return None, None
     if len(statement) > _MOST_CERTIFICATE_BYTES:
         raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
+    from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate, read_object
+
     try:
         text = statement.decode()
     except UnicodeDecodeError as error:

@@ -10,7 +10,7 @@ from torch import nn
 
 from netpact.certificates import BoxCertificate, Certificate, check_bound
 from netpact.certificates.names import make_name
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact, as_pact
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
@@ -20,7 +20,7 @@ from netpact.models import OwnModel
 from netpact.pacts.originals.box import Box, decode_box, escapes
 from netpact.pacts.originals.box_counting import refuse_other_code, walk_box
 from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
-from netpact.pacts.priors import open_subject
+from netpact.pacts.priors import Base, open_subject
 from netpact.pacts.verification import Verdict, check_risk
 
 _BATCH = 256

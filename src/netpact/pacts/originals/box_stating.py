@@ -8,7 +8,7 @@ from torch import nn
 
 from netpact.certificates import BoxCertificate, code_bits, risk_bound
 from netpact.certificates.names import make_name
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples
@@ -19,7 +19,7 @@ from netpact.pacts.certification import state_risk
 from netpact.pacts.originals.box import encode_box, make_box
 from netpact.pacts.originals.box_counting import count_reachable_errors, refuse_other_code
 from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
-from netpact.pacts.priors import open_subject
+from netpact.pacts.priors import Base, open_subject
 
 
 def certify_box(

@@ -10,7 +10,7 @@ from torch import nn
 
 from netpact.certificates import Certificate, OriginalCertificate, check_bound
 from netpact.certificates.names import make_name, quote
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Pact, as_pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact, as_pact
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
@@ -28,7 +28,7 @@ from netpact.pacts.originals.disagreement import (
     name_network,
 )
 from netpact.pacts.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
-from netpact.pacts.priors import open_subject
+from netpact.pacts.priors import Base, open_subject
 from netpact.pacts.verification import Verdict, check_risk
 
 _BATCH = 256

@@ -8,7 +8,7 @@ from torch import nn
 
 from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
 from netpact.certificates.names import make_name
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data
@@ -25,7 +25,7 @@ from netpact.pacts.originals.disagreement import (
     name_network,
 )
 from netpact.pacts.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
-from netpact.pacts.priors import open_subject
+from netpact.pacts.priors import Base, open_subject
 
 
 def certify_original(

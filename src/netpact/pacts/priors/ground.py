@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpact.coding.format import Base
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, Split, find_copies, leave_out, published_name, set_aside
 from netpact.datasets.overlap import find_overlap, summarise_inputs
+from netpact.pacts.priors.base import Base
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ import torch
 from torch import nn
 
 from netpact.certificates import read_object
-from netpact.coding.format import Base, Pact, as_pact, base_of
-from netpact.coding.format.base import HELPER_NOTE
+from netpact.coding.format import Pact, as_pact
 from netpact.core.errors import PactError, wrong_kind
 from netpact.core.files import write_atomically
 from netpact.core.limits import Limits
@@ -22,6 +21,7 @@ from netpact.datasets import Data, as_data, set_aside
 from netpact.models import MAX_PARAMETERS, Architecture, build, check_weights_path, parse_model
 from netpact.models.tensors import pack_tensors, state_of
 from netpact.models.weights import fill_module
+from netpact.pacts.priors.base import HELPER_NOTE, Base, base_of
 from netpact.pacts.priors.training_cost import refuse_costly
 from netpact.training import Epoch, Recipe, train
 

@@ -11,13 +11,14 @@ from torch import nn
 
 from netpact.certificates import Certificate
 from netpact.certificates.names import make_name
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Header, Pact, as_base, as_pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Header, Pact, as_pact
 from netpact.coding.format.loading import open_network
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.datasets import Data, Samples, Split, as_data
 from netpact.models import OwnModel, OwnModule, as_model, hash_source, name_model
 from netpact.network.refusals.hidden_state import open_own_module
+from netpact.pacts.priors.base import Base, as_base
 from netpact.pacts.priors.ground import Ground, find_ground
 
 

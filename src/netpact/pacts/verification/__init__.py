@@ -1,6 +1,5 @@
 """verify, and the verdict that it gives."""
 
-from netpact.pacts.verification.checking import check_risk, verify
-from netpact.pacts.verification.verdict import Verdict
+from netpact.core.lazy import attach
 
-__all__ = ["Verdict", "check_risk", "verify"]
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -8,13 +8,13 @@ from pathlib import Path
 from torch import nn
 
 from netpact.certificates import Certificate, check_bound
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Base, Compressed, Pact, as_pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Pact, as_pact
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data
 from netpact.models import OwnModel
-from netpact.pacts.priors import Ground, Subject, open_subject
+from netpact.pacts.priors import Base, Ground, Subject, open_subject
 from netpact.pacts.verification.own_words import compare_module, in_own_words
 from netpact.pacts.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
 from netpact.pacts.verification.recount import count_anew

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from netpact.certificates import Certificate, Helper, check_bound, read_object
-from netpact.coding.format import Base
 from netpact.core.errors import PactError
 from netpact.datasets import Samples, is_sorted
-from netpact.pacts.priors import Ground, Subject, helper_module
+from netpact.pacts.priors import Base, Ground, Subject, helper_module
 from netpact.pacts.verification.recount import Recount, count_anew
 from netpact.training import Recipe
 

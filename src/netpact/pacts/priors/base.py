@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.coding.format.compressed import Compressed
-from netpact.coding.forms import Relative, Weights
+from netpact.coding.forms import Weights
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError
 from netpact.core.files import as_path
@@ -122,5 +121,14 @@ def _open_weights(path: Path, *, max_parameters: Limits | int) -> Base:
     return base_of(module, name=path.stem, data_fingerprint=told["data_fingerprint"], recipe=recipe)
 
 
-def is_relative(compressed: Compressed) -> bool:
-    return any(isinstance(tensor.form, Relative) for tensor in compressed.tensors.values())
+def as_base(source: Base | str | Path | object, *, max_parameters: Limits | int = MAX_PARAMETERS) -> Base | None:
+    """A base network from a Base or the path of its file; None stays None."""
+    if source is None or isinstance(source, Base):
+        return source
+    if isinstance(source, (str, Path)):
+        return open_base(source, max_parameters=max_parameters)
+    raise PactError(
+        f"a Base or the path of its file is needed, got {type(source).__name__}",
+        where="base",
+        hint="open_base(path) opens one, base_of(module, name=...) makes one of a trained module",
+    )

@@ -1,0 +1,14 @@
+from netpact.training.augmentation import Augmentation as Augmentation
+from netpact.training.augmentation import parse_augmentation as parse_augmentation
+from netpact.training.epoch import Epoch as Epoch
+from netpact.training.evaluation import error_rate as error_rate
+from netpact.training.options import OPTIMIZERS as OPTIMIZERS
+from netpact.training.options import TrainOptions as TrainOptions
+from netpact.training.papers import PAPER_RECIPES as PAPER_RECIPES
+from netpact.training.papers import PaperRecipe as PaperRecipe
+from netpact.training.plain import Trained as Trained
+from netpact.training.plain import train as train
+from netpact.training.recipe import Recipe as Recipe
+from netpact.training.schedules import SCHEDULES as SCHEDULES
+from netpact.training.schedules import Decay as Decay
+from netpact.training.schedules import parse_schedule as parse_schedule
