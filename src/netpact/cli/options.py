@@ -13,8 +13,8 @@ from netpact.cli.places import page_place
 from netpact.core.limits import MAX_PARAMETERS, Limits
 
 if TYPE_CHECKING:
-    from netpact.coding.format import Base
     from netpact.datasets import Samples
+    from netpact.pacts.priors import Base
 
 DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz"
 _DEFAULTS = Limits()
@@ -118,8 +118,8 @@ class BaseOptions:
     ] = ""
 
     def open(self, limits: Limits = _DEFAULTS) -> tuple[Base | None, Samples | None]:
-        from netpact.coding.format import open_base
         from netpact.datasets import load_data
+        from netpact.pacts.priors import open_base
 
         opened = None if self.base is None else open_base(self.base, max_parameters=limits)
         return opened, load_data(self.base_data).train if self.base_data else None
