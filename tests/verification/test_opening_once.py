@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from torch import nn
 
+from netpact.cli.app import run
 from netpact.coding.format import Pact, loading, message, pact, seal
 from netpact.core.errors import PactError
-from netpact.datasets import ArraySamples, Data, Split
+from netpact.datasets import ArraySamples, Data, Split, load_data
 from netpact.methods import Quantize, QuantizeDifference, compress
-from netpact.models import build, parse_model
+from netpact.models import build, parse_model, save_weights
 from netpact.network import trace
 from netpact.pacts.certification import certify
 from netpact.pacts.originals import certify_box, certify_original, verify_box, verify_original
@@ -158,3 +160,17 @@ def test_a_users_own_module_takes_no_base(few: Data) -> None:
         verb = certify if statement is sealed else verify
         with pytest.raises(PactError, match="a user's own module has no base network"):
             verb(statement, few, model=Own, base=base_of(Own(), name="other"))
+
+
+def test_the_command_shares_what_it_opened_between_both_statements(tmp_path: Path, calls: Counter[str]) -> None:
+    data = load_data("digits")
+    original = build(parse_model("linear", input_shape=data.input_shape, classes=10))
+    weights = str(save_weights(original, tmp_path / "linear.safetensors"))
+    file = str(seal(compress(trace(original, data), Quantize(bits=6))).write(tmp_path / "linear.pact"))
+    fresh = str(tmp_path / "fresh.npz")
+    np.savez(fresh, x=np.random.default_rng(0).random((40, *data.input_shape), dtype=np.float32))
+    for more in ([], ["--unlabelled", fresh]):
+        calls.clear()
+        assert run(["certify", file, "--data", "digits", "--original", weights, *more]) == 0
+        assert (calls["decode_message"], calls["load_module"]) == (1, 1)
+        assert run(["verify", file, "--data", "digits", "--original", weights, *more]) == 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netpact.coding.format import Pact
     from netpact.core.progress import Progress
     from netpact.datasets import Data, Samples
-    from netpact.pacts.priors import Base
+    from netpact.pacts.priors import Base, Subject
     from netpact.pacts.verification import Verdict
 
 
@@ -90,40 +90,16 @@ def _open_original(networks: NetworkOptions, limits: Limits) -> tuple[nn.Module,
 
 
 def state_original(
-    case: Case, statement: StatementOptions, *, progress: Progress | None
+    subject: Subject, original: tuple[nn.Module, Path | None], statement: StatementOptions, progress: Progress
 ) -> OriginalCertificate | BoxCertificate:
     """The statement about the original: from fresh inputs where given, else from its distance to the file's network."""
-    from netpact.pacts.originals import certify_box, certify_original
+    from netpact.pacts.originals.box_stating import state_box
+    from netpact.pacts.originals.stating import state_original as state_by_disagreement
 
-    assert case.original is not None
-    module, fresh = case.original
+    (module, fresh), delta, seed = original, statement.delta, statement.public_seed
     if fresh is None:
-        return certify_box(
-            case.pact,
-            module,
-            case.data,
-            delta=statement.delta,
-            model=case.model,
-            base=case.base,
-            base_data=case.base_data,
-            repeats=statement.repeats,
-            public_seed=statement.public_seed,
-            max_parameters=case.max_parameters,
-            progress=progress,
-        )
-    return certify_original(
-        case.pact,
-        module,
-        case.data,
-        fresh,
-        delta=statement.delta,
-        model=case.model,
-        base=case.base,
-        repeats=statement.repeats,
-        public_seed=statement.public_seed,
-        max_parameters=case.max_parameters,
-        progress=progress,
-    )
+        return state_box(subject, module, delta=delta, public_seed=seed, progress=progress)
+    return state_by_disagreement(subject, module, fresh, delta=delta, public_seed=seed, progress=progress)
 
 
 def check_original(case: Case, *, progress: Progress | None) -> Verdict:

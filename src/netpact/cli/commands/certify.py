@@ -36,6 +36,11 @@ class StatementOptions:
         ),
     ] = ""
 
+    def __post_init__(self) -> None:
+        from netpact.certificates import risk_bound
+
+        risk_bound(errors=0, samples=1, code_bits=0, delta=self.delta, form=self.form)  # before anything is opened
+
 
 def certify(
     file: PactFile,
@@ -61,36 +66,36 @@ def certify(
     """
     from netpact.certificates.wording import contradiction
     from netpact.cli.originals import open_case, state_original
-    from netpact.pacts.certification import certify as state
+    from netpact.pacts.certification import state_risk
+    from netpact.pacts.priors import open_subject
 
     run.set_threads()
     case = open_case(file, data, networks, limits.limits())
     warn_about(case.data)
+    subject = open_subject(
+        case.pact,
+        case.data,
+        model=case.model,
+        base=case.base,
+        base_data=case.base_data,
+        repeats=statement.repeats,
+        max_parameters=case.max_parameters,
+    )
     with progress_bar("counting errors") as bar:
-        certified = state(
-            case.pact,
-            case.data,
-            delta=statement.delta,
-            form=statement.form,
-            model=case.model,
-            base=case.base,
-            base_data=case.base_data,
-            repeats=statement.repeats,
-            public_seed=statement.public_seed,
-            max_parameters=case.max_parameters,
-            progress=bar,
+        certificate = state_risk(
+            subject, delta=statement.delta, form=statement.form, public_seed=statement.public_seed, progress=bar
         )
+    certified = case.pact.with_certificate(certificate)
     if case.original is not None:
         with progress_bar("comparing with the original network") as bar:
-            certified = certified.with_original(state_original(case, statement, progress=bar))
+            certified = certified.with_original(state_original(subject, case.original, statement, bar))
     file_bytes = certified.write(file).stat().st_size
-    assert certified.certificate is not None
-    people.print(printable(certified.certificate.sentence()), soft_wrap=True)
+    people.print(printable(certificate.sentence()), soft_wrap=True)
     around = look_around(case.data, file_bytes=file_bytes)
-    print_picture(certified.certificate, around)
-    if certified.certificate.contradicted and certified.certificate.test_error is not None:
-        people.print(contradiction(certified.certificate.test_error), style="red", soft_wrap=True)
-    record = certified.certificate.to_json() | around.to_json(certified.certificate)
+    print_picture(certificate, around)
+    if certificate.contradicted and certificate.test_error is not None:
+        people.print(contradiction(certificate.test_error), style="red", soft_wrap=True)
+    record = certificate.to_json() | around.to_json(certificate)
     if case.original is not None and certified.original is not None:
         people.print(printable(certified.original.sentence()), soft_wrap=True)
         record["original"] = certified.original.to_json()

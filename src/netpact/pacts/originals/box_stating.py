@@ -19,7 +19,7 @@ from netpact.pacts.certification import state_risk
 from netpact.pacts.originals.box import encode_box, make_box
 from netpact.pacts.originals.box_counting import count_reachable_errors, refuse_other_code
 from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
-from netpact.pacts.priors import Base, open_subject
+from netpact.pacts.priors import Base, Subject, open_subject
 
 
 def certify_box(
@@ -52,6 +52,13 @@ def certify_box(
     subject = open_subject(
         pact, data, model=model, base=base, base_data=base_data, repeats=repeats, max_parameters=max_parameters
     )
+    return state_box(subject, original, delta=delta, public_seed=public_seed, progress=progress)
+
+
+def state_box(
+    subject: Subject, original: nn.Module, *, delta: float, public_seed: str, progress: Progress | None
+) -> BoxCertificate:
+    """What certify_box states, about what was opened already."""
     check_original(original)
     trace(original, subject.data)  # names everything that has no rule at once
     compressed = state_risk(subject, delta=delta, public_seed=public_seed)

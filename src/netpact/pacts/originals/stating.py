@@ -25,7 +25,7 @@ from netpact.pacts.originals.disagreement import (
     name_network,
 )
 from netpact.pacts.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
-from netpact.pacts.priors import Base, open_subject
+from netpact.pacts.priors import Base, Subject, open_subject
 
 
 def certify_original(
@@ -58,6 +58,19 @@ def certify_original(
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
     subject = open_subject(pact, data, model=model, base=base, repeats=repeats, max_parameters=max_parameters)
+    return state_original(subject, original, unlabelled, delta=delta, public_seed=public_seed, progress=progress)
+
+
+def state_original(
+    subject: Subject,
+    original: nn.Module,
+    unlabelled: object,
+    *,
+    delta: float,
+    public_seed: str,
+    progress: Progress | None,
+) -> OriginalCertificate:
+    """What certify_original states, about what was opened already."""
     check_original(original)
     fresh = open_unlabelled(unlabelled)
     check_inputs_fit(fresh, subject.data)
@@ -68,7 +81,7 @@ def certify_original(
     counted = count_disagreements(
         ToleranceRun(subject.module, compressed.arithmetic),
         ToleranceRun(original, ORIGINAL_ARITHMETIC),
-        drawn_inputs(fresh, repeats=repeats),
+        drawn_inputs(fresh, repeats=subject.repeats),
         progress=progress,
     )
     share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
