@@ -1,4 +1,4 @@
-"""The table of commands, and the one place where errors become exit codes."""
+"""The commands as one program, and the one place where errors become exit codes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from netpact.cli import commands
 from netpact.cli.app import BAD_INPUT, FINE, INTERRUPTED, NOTHING_KEPT
+from netpact.cli.commands import COMMANDS
 from netpact.cli.console import people, print_json
 from netpact.cli.interrupts import WorkInterruptedError
 from netpact.cli.options_of import command as from_records
@@ -29,19 +29,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (
-    commands.demo,
-    commands.data,
-    commands.train,
-    commands.measure,
-    commands.compress,
-    commands.search,
-    commands.certify,
-    commands.verify,
-    commands.info,
-    commands.bounds,
-    commands.experiment,
-):
+for command in COMMANDS:
     app.command()(from_records(command))
 
 

@@ -25,7 +25,7 @@ def names_own_function(name: str) -> bool:
 
 
 def read_architecture(name: str, *, input_shape: tuple[int, ...], classes: int) -> Architecture | None:
-    """What a name of ours stands for; None for a function of the user's."""
+    """The architecture of a name of ours; None for a function of the user's."""
     from netpact.models import parse_model
 
     return None if names_own_function(name) else parse_model(name, input_shape=input_shape, classes=classes)
@@ -62,7 +62,7 @@ def examined_model(name: str, data: Data, *, weights: Path | None) -> nn.Module:
 
 
 def own_model(name: str) -> Callable[[], nn.Module] | None:
-    """The --model option as a function that makes the module anew at every call; None where it was not given."""
+    """The --model option as a function that makes a new module at every call; None if it was not given."""
     if not name:
         return None
     from netpact.models import model_maker

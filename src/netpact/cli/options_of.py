@@ -2,8 +2,7 @@
 
 A field says what its option is as typer does, by Annotated[type, typer.Option(...)]; or, in a record of the library,
 by metadata={"help": ..., "metavar": ..., "min": ...}, the keywords of typer.Option, with "option" for a name other than
-the field's. tuple[T, ...] is an option that may be repeated. A record may name the part of the help that its options
-stand in: PANEL.
+the field's. tuple[T, ...] is an option that may be repeated. A record's PANEL is the heading of its options in --help.
 """
 
 from __future__ import annotations

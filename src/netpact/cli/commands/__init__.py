@@ -12,16 +12,5 @@ from netpact.cli.commands.search import search
 from netpact.cli.commands.train import train
 from netpact.cli.commands.verify import verify
 
-__all__ = [
-    "bounds",
-    "certify",
-    "compress",
-    "data",
-    "demo",
-    "experiment",
-    "info",
-    "measure",
-    "search",
-    "train",
-    "verify",
-]
+# In the order of --help.
+COMMANDS = (demo, data, train, measure, compress, search, certify, verify, info, bounds, experiment)
