@@ -41,7 +41,7 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_file_name(tmp_path: Path) -> None:
-    with pytest.raises(PactError, match="a file name is needed"):
+    with pytest.raises(PactError, match="must be a file, not a folder"):
         write_atomically(tmp_path, b"x")
 
 

@@ -168,17 +168,17 @@ def test_a_wrong_argument_is_taken_or_told(
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda case: untyped.compress(case.module, netpact.Quantize()), "a traced network is needed, got Sequential"),
+        (lambda case: untyped.compress(case.module, netpact.Quantize()), "must be a traced network, got Sequential"),
         (lambda case: untyped.compress(case.network, netpact.Quantize), "got the class Quantize .for example Quantize"),
-        (lambda case: untyped.compress(case.network, "quantize"), "a compression method is needed, got str"),
-        (lambda case: untyped.train(case.data, case.data), "a torch.nn.Module, or the path .* is needed, got Data"),
-        (lambda case: untyped.train(nn.Linear, case.data), "is needed, got the class Linear"),
-        (lambda case: untyped.train(case.module, case.data, {"epochs": 3}), "a TrainOptions is needed, got dict"),
-        (lambda case: untyped.trace(case.pact, case.data), "is needed, got Pact"),
-        (lambda case: untyped.seal(case.module), r"a compressed network is needed, got Sequential \(seal\(compress"),
-        (lambda case: untyped.build("mlp"), r"an Architecture is needed, got str \(parse_model"),
-        (lambda case: untyped.search(case.data, budget_seconds=1, out=None), "out: a path is needed, got NoneType"),
-        (lambda case: untyped.Pact.read(case.pact), "a path is needed, got Pact"),
+        (lambda case: untyped.compress(case.network, "quantize"), "must be a compression method, got str"),
+        (lambda case: untyped.train(case.data, case.data), "must be a torch.nn.Module, or the path .*, got Data"),
+        (lambda case: untyped.train(nn.Linear, case.data), "got the class Linear"),
+        (lambda case: untyped.train(case.module, case.data, {"epochs": 3}), "must be a TrainOptions, got dict"),
+        (lambda case: untyped.trace(case.pact, case.data), "got Pact"),
+        (lambda case: untyped.seal(case.module), r"must be a compressed network, got Sequential \(seal\(compress"),
+        (lambda case: untyped.build("mlp"), r"must be an Architecture, got str \(parse_model"),
+        (lambda case: untyped.search(case.data, budget_seconds=1, out=None), "out: must be a path, got NoneType"),
+        (lambda case: untyped.Pact.read(case.pact), "must be a path, got Pact"),
     ],
 )
 def test_what_is_needed_and_what_came_are_named(case: Case, call: Callable[[Case], object], told: str) -> None:

@@ -37,10 +37,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "matrix dimensions": (lambda: matrix_norm(WEIGHT), "2 dimensions"),
     "empty": (lambda: convolution_norm(torch.ones(0, 2, 3)), "with entries"),
     "groups": (lambda: convolution_norm(WEIGHT, ConvolutionOptions(groups=3)), "4 channels.*3 groups"),
-    "no groups": (lambda: ConvolutionOptions(groups=0), "groups: a whole number from 1"),
-    "stride": (lambda: ConvolutionOptions(stride=0), "stride: .*from 1 up.*got 0"),
+    "no groups": (lambda: ConvolutionOptions(groups=0), "groups: must be an integer >= 1"),
+    "stride": (lambda: ConvolutionOptions(stride=0), "stride: must be an integer >= 1, got 0"),
     "dilation": (lambda: ConvolutionOptions(dilation=(1, -1)), "dilation"),
-    "padding": (lambda: ConvolutionOptions(padding=-1), "padding: .*from 0 up"),
+    "padding": (lambda: ConvolutionOptions(padding=-1), "padding: must be an integer >= 0"),
     "padding word": (lambda: ConvolutionOptions(padding="full"), "padding: 'full'.*same, valid"),
     "padding of parts": (lambda: ConvolutionOptions(padding=0.5), "padding"),  # type: ignore[arg-type]
     "same with stride": (lambda: ConvolutionOptions(padding="same", stride=(1, 2)), "stride 1 only"),

@@ -63,7 +63,7 @@ def test_numbers() -> None:
 @pytest.mark.parametrize("bad", [0, -0.1, 1.1, float("nan"), True, "0.5"])
 def test_bad_accuracies(bad: float) -> None:
     for count in (printed_count, valid_count):
-        with pytest.raises(PactError, match="eps: a number above 0 and up to 1"):
+        with pytest.raises(PactError, match="eps: must be a finite number > 0 and <= 1"):
             count(eps=bad, eta=0.5)
-        with pytest.raises(PactError, match="eta: a number above 0 and up to 1"):
+        with pytest.raises(PactError, match="eta: must be a finite number > 0 and <= 1"):
             count(eps=0.5, eta=bad)

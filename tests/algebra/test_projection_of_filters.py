@@ -82,7 +82,7 @@ def test_printed_sizes() -> None:
     assert printed_filter_sizes(eps=0.5, eta=math.exp(-3), width=3, stride=2, constant=2.0) == (288, 3)
     with pytest.raises(PactError, match="eps"):
         printed_filter_sizes(eps=0, eta=0.1, width=3)
-    with pytest.raises(PactError, match="width, stride"):
+    with pytest.raises(PactError, match="stride: must be an integer >= 1"):
         printed_filter_sizes(eps=0.5, eta=0.1, width=3, stride=0)
 
 

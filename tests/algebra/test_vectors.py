@@ -260,7 +260,7 @@ def test_the_projector_of_the_form_computes_the_same() -> None:
 
 def test_bad_accuracies() -> None:
     for gamma, eta, where in ((0.0, 0.1, "gamma"), (1.1, 0.1, "gamma"), (0.5, 0.0, "eta"), (0.5, math.nan, "eta")):
-        with pytest.raises(PactError, match=f"{where}: a number above 0 and up to 1"):
+        with pytest.raises(PactError, match=f"{where}: must be a finite number > 0 and <= 1"):
             printed_project_count(gamma=gamma, eta=eta)
     with pytest.raises(PactError, match="directions: 'even' is not known; allowed: signs, gaussians"):
         draw_directions("even", entries=3, count=2, seed=0)

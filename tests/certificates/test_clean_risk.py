@@ -67,7 +67,7 @@ def test_rounded_up_and_at_most_one(bound: float, rate: float, classes: int) -> 
         (0.95, "symmetric", 0.9, 10, "below a rate of 9/10"),
         (0.1, "symmetric", 0.2, 10, "below the rate of noise is impossible"),
         (0.1, "pair", 0.2, 10, "allowed: symmetric, pair-flip"),
-        (1.1, "symmetric", 0.2, 10, "from 0 to 1"),
+        (1.1, "symmetric", 0.2, 10, ">= 0 and <= 1"),
         (0.5, "symmetric", 0.2, 1, "classes"),
     ],
 )

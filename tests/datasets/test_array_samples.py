@@ -141,7 +141,7 @@ def test_no_samples() -> None:
 
 @pytest.mark.parametrize("classes", [0, 1, 65_537, True, 2.0, None])
 def test_bad_number_of_classes(classes: int) -> None:
-    with pytest.raises(PactError, match="classes: a whole number from 2 to 65536"):
+    with pytest.raises(PactError, match="classes: must be an integer from 2 to 65,536"):
         ArraySamples(vectors(), LABELS, "vectors", classes)
 
 

@@ -83,8 +83,8 @@ def test_names_of_variants() -> None:
     ("change", "message"),
     [
         ({"kind": "pair"}, "kind: 'pair' is not known; allowed: symmetric, pair-flip"),
-        ({"rate": 1.5}, "rate: a number from 0 to 1"),
-        ({"rate": float("nan")}, "rate: a number from 0 to 1"),
+        ({"rate": 1.5}, "rate: must be a finite number >= 0 and <= 1"),
+        ({"rate": float("nan")}, "rate: must be a finite number >= 0 and <= 1"),
         ({"seed": 3}, "seed: must be a Seed"),
         ({"parts": "test"}, "parts: 'test' is not known; allowed: both, train"),
     ],

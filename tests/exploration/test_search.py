@@ -138,11 +138,11 @@ def test_networks_with_more_to_learn_are_trained_under_the_price(
 def test_bad_options_die_before_the_work(small: Path, tmp_path: Path) -> None:
     with pytest.raises(PactError, match="no candidates"):
         search(str(small), budget_seconds=1, out=tmp_path, candidates=[])
-    with pytest.raises(PactError, match="budget must be positive"):
+    with pytest.raises(PactError, match="budget_seconds: must be a finite number > 0"):
         search(str(small), budget_seconds=0, out=tmp_path)
-    with pytest.raises(PactError, match="rates are positive"):
+    with pytest.raises(PactError, match="rates: must be a finite number > 0"):
         search(str(small), budget_seconds=1, out=tmp_path, rates=[4.0, 0.0])
-    with pytest.raises(PactError, match="at least one step"):
+    with pytest.raises(PactError, match="training_steps: must be an integer >= 1"):
         search(str(small), budget_seconds=1, out=tmp_path, training_steps=0)
     with pytest.raises(PactError, match="nosuch"):
         search(str(small), budget_seconds=1, out=tmp_path, candidates=["linear", "nosuch"])

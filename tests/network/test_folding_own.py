@@ -318,7 +318,7 @@ def test_what_cannot_be_folded() -> None:
         fold_batch_norm(nn.Linear(4, 3), drawn(4))
     with pytest.raises(PactError, match="batch_norm in training mode or without running statistics"):
         fold_batch_norm(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, track_running_stats=False)), drawn(4))
-    with pytest.raises(PactError, match=r"module: a torch.nn.Module, or the path .* is needed, got dict"):
+    with pytest.raises(PactError, match=r"module: must be a torch.nn.Module, or the path .*, got dict"):
         fold_batch_norm({}, drawn(4))  # type: ignore[arg-type]
     with pytest.raises(PactError, match=r"Net: without data only networks that build made.*give data as the second"):
         fold_batch_norm(Net())

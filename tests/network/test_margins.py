@@ -44,7 +44,7 @@ def test_shares_count_ties_as_errors() -> None:
         1,
         1,
     ]
-    with pytest.raises(PactError, match="gamma: a number is needed, got NaN"):
+    with pytest.raises(PactError, match="gamma: must be a number, got NaN"):
         found.share_below(float("nan"))
 
 
@@ -59,7 +59,7 @@ def test_quantiles_are_margins_with_no_more_below() -> None:
         assert not len(above) or np.count_nonzero(values < above.min()) > share * 37
     assert (found.quantile(0.0), found.quantile(1.0)) == (values.min(), values.max())
     for share in (-0.1, 1.1, float("nan")):
-        with pytest.raises(PactError, match="share: a share from 0 to 1"):
+        with pytest.raises(PactError, match="share: must be a finite number >= 0 and <= 1"):
             found.quantile(share)
 
 
@@ -83,7 +83,7 @@ def test_batches_do_not_matter_and_progress_is_told(monkeypatch: pytest.MonkeyPa
 
 def test_bad_input_is_refused() -> None:
     network = identity()
-    with pytest.raises(PactError, match=r"model: a torch.nn.Module, or the path .* is needed, got dict"):
+    with pytest.raises(PactError, match=r"model: must be a torch.nn.Module, or the path .*, got dict"):
         measure_margins({}, drawn(3).train)  # type: ignore[arg-type]
     with pytest.raises(PactError, match=r"takes inputs of shape \(3,\) and tells 3 classes, the samples have \(4,\)"):
         measure_margins(network, drawn(4).train)

@@ -193,7 +193,7 @@ def test_a_module_compiled_in_place_is_copied_without_its_compiler() -> None:
 
 
 def test_what_is_no_module() -> None:
-    with pytest.raises(PactError, match=r"model: a torch.nn.Module, or the path .* is needed, got dict"):
+    with pytest.raises(PactError, match=r"model: must be a torch.nn.Module, or the path .*, got dict"):
         trace({}, drawn(4))  # type: ignore[arg-type]
 
 

@@ -215,7 +215,10 @@ def test_damaged_checkpoints_are_refused(tmp_path: Path) -> None:
         (pack_tensors(found.tensors, {**note, "identity": None}), "does not say which run"),
         (pack_tensors(found.tensors, {**note, "history": {}}), "history is not a list"),
         (pack_tensors(found.tensors, {**note, "history": history[1:]}), "entry 1 of the history"),
-        (pack_tensors(found.tensors, {**note, "history": [{**history[0], "loss": "x"}]}), "loss of epoch 1"),
+        (
+            pack_tensors(found.tensors, {**note, "history": [{**history[0], "loss": "x"}]}),
+            "epoch 1, loss: must be",
+        ),
         (pack_tensors(found.tensors, {**note, "history": history * 4}), "entry 3 of the history"),
     ]
     for bad, message in damaged:

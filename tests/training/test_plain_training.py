@@ -202,20 +202,20 @@ def test_batch_norm_trains_with_one_sample_left_over() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("epochs", 0, "epochs: must be a whole number from 1 up, got 0"),
+        ("epochs", 0, "epochs: must be an integer >= 1, got 0"),
         ("epochs", 2.0, "epochs"),
         ("epochs", True, "epochs"),
         ("batch_size", -1, "batch_size"),
         ("optimizer", "lbfgs", "optimizer: 'lbfgs' is not known; allowed: adam, sgd"),
         ("schedule", "linear", "schedule: 'linear' is not known; allowed: cosine, constant, step"),
-        ("learning_rate", 0.0, "learning_rate: must be a finite number above 0"),
+        ("learning_rate", 0.0, "learning_rate: must be a finite number > 0"),
         ("learning_rate", float("inf"), "learning_rate"),
         ("learning_rate", float("nan"), "learning_rate"),
         ("learning_rate", "fast", "learning_rate"),
-        ("momentum", 1.0, "momentum: must be at least 0 and below 1"),
+        ("momentum", 1.0, "momentum: must be a finite number >= 0 and < 1"),
         ("momentum", -0.1, "momentum"),
         ("weight_decay", -1e-9, "weight_decay"),
-        ("seed", 3, r"seed: must be a Seed, got 3 \(write Seed"),
+        ("seed", 3, r"seed: must be a Seed, got int \(write Seed"),
     ],
 )
 def test_bad_options_die_at_construction(field: str, value: object, message: str) -> None:

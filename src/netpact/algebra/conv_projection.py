@@ -6,7 +6,7 @@
 Each A^ is unbiased. The paper's Lemma 12 says that they are p-wise independent, which is not so: given S they have the
 common mean (D / (k p)) Proj_S(A), so the mean over many places keeps an error of about 1/sqrt(k p) where independent
 ones would have 1/sqrt(k places). Lemmas 13 and 14 and Theorem 5.1 rest on Lemma 12 and are estimates. In a file a
-convolution is told by the form `projection` instead: one projection of the kernel for all places.
+convolution is coded in the form `projection` instead: one projection of the kernel for all places.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from netpact.algebra.projection import Array, check_accuracy
 from netpact.algebra.stream import GAUSSIAN_UNIT, Stream
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 
 
@@ -58,7 +59,7 @@ def project_filters(
     subspace = count * independence
     if count < 1 or independence < 1 or subspace > dimension:
         raise PactError(
-            f"a subspace of 1 to {dimension} dimensions is needed, got k * p = {count} * {independence}",
+            f"must be a subspace of 1 to {dimension} dimensions, got k * p = {count} * {independence}",
             where="count",
         )
     basis = _draw_subspace(dimension, subspace, seed)
@@ -81,10 +82,8 @@ def printed_filter_sizes(
     k = Q ceil(width / stride)^2 log^2(1/eta) / eps^2,   p = log(1/eta)
     """
     check_accuracy(eps=eps, eta=eta)
-    if width < 1 or stride < 1:
-        raise PactError(
-            f"whole numbers from 1 up are needed, got width {width}, stride {stride}", where="width, stride"
-        )
+    for name, value in (("width", width), ("stride", stride)):
+        check_integer(value, where=name, least=1)
     log = math.log(1 / eta)
     count = constant * math.ceil(width / stride) ** 2 * log**2 / eps**2
     return max(1, math.ceil(count)), max(1, math.ceil(log))

@@ -21,7 +21,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_integer
+from netpact.core.errors import PactError
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,8 @@ class ConvolutionOptions:
 
     def __post_init__(self) -> None:
         for option, least in (("stride", 1), ("dilation", 1), ("groups", 1), ("padding", 0)):
-            _check_whole(getattr(self, option), least=least, option=option)
-        if self.padding_mode not in _GAINS:
-            raise one_of(self.padding_mode, _GAINS, option="padding_mode")
+            _check_entries(getattr(self, option), least=least, option=option)
+        check_choice(self.padding_mode, _GAINS, where="padding_mode")
         if self.transposed and (self.padding_mode != "zeros" or isinstance(self.padding, str)):
             raise PactError(
                 f"a transposed convolution has padding in numbers and mode zeros, got {self.padding!r}, "
@@ -133,15 +133,13 @@ class ConvolutionOptions:
 _PADDING_WORDS = ("same", "valid")
 
 
-def _check_whole(value: object, *, least: int, option: str) -> None:
+def _check_entries(value: object, *, least: int, option: str) -> None:
+    """An integer, or a tuple of one per axis; groups are one integer, padding may be a word."""
     if option == "padding" and isinstance(value, str):
-        if value not in _PADDING_WORDS:
-            raise one_of(value, _PADDING_WORDS, option=option)
+        check_choice(value, _PADDING_WORDS, where=option)
         return
-    entries = value if isinstance(value, tuple) and option != "groups" else (value,)
-    if not entries or any(isinstance(e, bool) or not isinstance(e, int) or e < least for e in entries):
-        allowed = "a whole number" if option == "groups" else "a whole number, or one per axis,"
-        raise PactError(f"{allowed} from {least} up is needed, got {value!r}", where=option)
+    for entry in value if isinstance(value, tuple) and value and option != "groups" else (value,):
+        check_integer(entry, where=option, least=least)
 
 
 def _most(value: int | tuple[int, ...]) -> int:

@@ -17,8 +17,9 @@ from functools import cache
 
 import numpy as np
 
-from netpact.algebra.projection import Array, Integers, check_sizes, refuse_inexact
+from netpact.algebra.projection import Array, Integers, refuse_inexact
 from netpact.algebra.stream import Stream
+from netpact.core.checks import check_integer
 
 _FACTOR = 1 << 6  # H of this order is applied as one product of matrices; larger ones are Kronecker products of it
 
@@ -37,7 +38,8 @@ class HadamardProjector:
     layer: int
 
     def __post_init__(self) -> None:
-        check_sizes(size=self.size, count=self.count, most=self.order)
+        check_integer(self.size, where="size", least=1)
+        check_integer(self.count, where="count", least=1, most=self.order)
 
     @property
     def order(self) -> int:
@@ -74,7 +76,7 @@ class HadamardProjector:
 def transform_hadamard(values: Array) -> Array:
     """H times every row of (rows, order); the order is a power of two.
 
-    Whole numbers whose magnitudes add up to less than 2^53 give exact results: in whatever order a product of matrices
+    Integers whose magnitudes add up to less than 2^53 give exact results: in whatever order a product of matrices
     adds them up, every partial sum is such a number too.
     """
     order = values.shape[-1]

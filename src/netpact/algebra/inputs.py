@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 
 
@@ -17,13 +18,13 @@ def prepare_weight(weight: Tensor, *, dimensions: tuple[int, ...]) -> tuple[Tens
     """The weight in float64 times 2^-exponent, its largest entry between 1/2 and 1 (or all 0), and the exponent."""
     if not isinstance(weight, Tensor) or not weight.is_floating_point():
         kind = weight.dtype if isinstance(weight, Tensor) else type(weight).__name__
-        raise PactError(f"a tensor of floating-point numbers is needed, got {kind}", where="weight")
+        raise PactError(f"must be a tensor of floating-point numbers, got {kind}", where="weight")
     if weight.layout != torch.strided or weight.is_meta:
-        raise PactError("a dense tensor with values is needed", where="weight", hint="use .to_dense()")
+        raise PactError("must be a dense tensor with values", where="weight", hint="use .to_dense()")
     if weight.dim() not in dimensions or weight.numel() == 0:
         allowed = " or ".join(map(str, dimensions))
         raise PactError(
-            f"a tensor of {allowed} dimensions with entries is needed, got shape {tuple(weight.shape)}", where="weight"
+            f"must be a tensor of {allowed} dimensions with entries, got shape {tuple(weight.shape)}", where="weight"
         )
     values = weight.detach().to("cpu", torch.float64).numpy()
     if not np.isfinite(values).all():
@@ -52,9 +53,6 @@ def per_axis(image_size: int | Sequence[int] | None, axes: int) -> tuple[int, ..
     if image_size is None:
         return None
     sizes = (image_size,) * axes if isinstance(image_size, int) else tuple(image_size)
-    if len(sizes) != axes or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in sizes):
-        raise PactError(
-            f"a whole number from 1 up, or one for each of {axes} axes, is needed, got {image_size!r}",
-            where="image_size",
-        )
-    return sizes
+    if len(sizes) != axes:
+        raise PactError(f"must be an integer, or one for each of {axes} axes, got {image_size!r}", where="image_size")
+    return tuple(check_integer(size, where="image_size", least=1) for size in sizes)

@@ -13,6 +13,7 @@ from netpact.algebra.geometry import ConvolutionOptions
 from netpact.algebra.inputs import per_axis, prepare_weight, scale_down, scale_up
 from netpact.algebra.plane import bound_plane
 from netpact.algebra.waves import image_sizes, make_wave, stretch
+from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 
 _OUTWARD = 1 + 1e-12  # the last few operations on the bound itself
@@ -86,8 +87,7 @@ def convolution_norm(
     The maximum over the grid is proven by Cholesky factorisations (eigenvalues.py). The lower bound is what the layer
     itself does to an image (waves.py).
     """
-    if not 0 < slack <= 1:
-        raise PactError(f"a share above 0 and at most 1 is needed, got {slack!r}", where="slack")
+    check_number(slack, where="slack", above=0, most=1)
     kernel, exponent = prepare_weight(weight, dimensions=(3, 4))
     if kernel.shape[0] % options.groups:
         raise PactError(f"{kernel.shape[0]} channels do not split into {options.groups} groups", where="groups")

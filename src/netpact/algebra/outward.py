@@ -16,7 +16,7 @@ SQRT2 = math.nextafter(math.sqrt(2.0), math.inf)
 
 
 def round_up(number: Tensor) -> Tensor:
-    """A sum or product of a few numbers from 0 up, made so much larger that its roundings are covered."""
+    """A sum or product of a few numbers >= 0, made so much larger that its roundings are covered."""
     return number * (1 + _FEW * _UNIT)
 
 

@@ -1,4 +1,4 @@
-"""Matrix-Project (Arora et al. 2018, Algorithm 1): a tensor told by its products with random matrices of signs.
+"""Matrix-Project (Arora et al. 2018, Algorithm 1): a tensor given by its products with random matrices of signs.
 
     A^ = (1/k) sum_i <A, M_i> M_i,    i = 1..k,    M_i with entries +1 and -1 from the helper stream
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.algebra.stream import Stream
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
@@ -29,7 +30,7 @@ _MOST_GROUPS = 1 << 7  # of one block: their tables of 256 numbers stay small be
 _OCTET_STEPS = 10  # to make eight signs, and to look them up for a row
 _ROW_STEPS = 20_000  # beside them, for each row and block
 _BLOCK_BYTES = 1 << 24
-_EXACT = 1 << 53  # whole numbers below it are float64 numbers, and so are all sums on the way to them
+_EXACT = 1 << 53  # integers below it are float64 numbers, and so are all sums on the way to them
 
 
 class Projector(Protocol):
@@ -47,7 +48,7 @@ class Projector(Protocol):
     def combine(self, coefficients: Integers) -> Array:
         """sum_i coefficients_i M_i for every row of (rows, count): (rows, size).
 
-        Exact whole numbers, the same on every machine and for every size of blocks.
+        Exact integers, the same on every machine and for every size of blocks.
         """
 
     def effort(self, rows: int) -> tuple[int, int]:
@@ -69,7 +70,8 @@ class SignProjector:
     layer: int
 
     def __post_init__(self) -> None:
-        check_sizes(size=self.size, count=self.count)
+        for name in ("size", "count"):
+            check_integer(getattr(self, name), where=name, least=1)
 
     def measure(self, vectors: Array) -> Array:
         """Entries with equal octets are added up first, so that 256 sums stand for each eight products."""
@@ -83,7 +85,7 @@ class SignProjector:
         return products.reshape(len(vectors), -1)[:, : self.count]
 
     def combine(self, coefficients: Integers) -> Array:
-        """What an octet contributes is looked up in a table of 256 whole numbers."""
+        """What an octet contributes is looked up in a table of 256 integers."""
         refuse_inexact(coefficients)
         padded = np.zeros((len(coefficients), self._groups, _GROUP))
         padded.reshape(len(coefficients), -1)[:, : self.count] = coefficients
@@ -123,13 +125,6 @@ class SignProjector:
                 yield groups, columns, octets.reshape(rows, -1) + 256 * np.arange(rows)[:, None]
 
 
-def check_sizes(*, size: int, count: int, most: float = math.inf) -> None:
-    if size < 1:
-        raise PactError(f"a vector with entries is needed, got {size}", where="size")
-    if not 1 <= count <= most:
-        raise PactError(f"a number of matrices from 1 to {most} is needed, got {count}", where="count")
-
-
 def refuse_inexact(coefficients: Integers) -> None:
     """All sums of signed coefficients stay below 2^53 if that of their magnitudes does.
 
@@ -138,7 +133,7 @@ def refuse_inexact(coefficients: Integers) -> None:
     total = float(np.abs(coefficients.astype(np.float64)).sum(axis=1).max(initial=0.0))
     if not total < _EXACT:
         raise PactError(
-            f"the magnitudes of the coefficients add up to {total:.6g}; below 2^53 is needed for exact sums",
+            f"the magnitudes of the coefficients add up to {total:.6g}; exact sums need a total below 2^53",
             where="coefficients",
         )
 
@@ -166,8 +161,7 @@ def valid_count(*, eps: float, eta: float) -> int:
 
 def check_accuracy(*, eps: float, eta: float) -> None:
     for name, value in (("eps", eps), ("eta", eta)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
-            raise PactError(f"a number above 0 and up to 1 is needed, got {value!r}", where=name)
+        check_number(value, where=name, above=0, most=1)
 
 
 @cache

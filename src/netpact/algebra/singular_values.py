@@ -56,7 +56,7 @@ class SingularValues:
 def decompose(matrix: Array) -> SingularValues:
     """The singular values of a matrix, with the vectors that belong to them."""
     if matrix.ndim != 2 or not matrix.size:
-        raise PactError(f"a matrix with entries is needed, got shape {matrix.shape}", where="matrix")
+        raise PactError(f"must be a matrix with entries, got shape {matrix.shape}", where="matrix")
     if not np.isfinite(matrix).all():
         raise PactError("it holds NaN or infinity", where="matrix", hint="the training may have diverged")
     # LAPACK's own scaling loses subnormal numbers: a power of two takes the largest entry near 1 without rounding.

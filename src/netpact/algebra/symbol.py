@@ -46,7 +46,7 @@ def split_phases(kernel: Tensor, strides: Sequence[int]) -> Tensor:
 class GramSymbol:
     """G(f) of a kernel by its lags: G(f) = sum_t cos(f t) even_t + i sin(f t) odd_t over half of the lags.
 
-    even, odd  (lags, groups, size, size);  lags  (lags, axes), whole numbers, (0, ..., 0) first
+    even, odd  (lags, groups, size, size);  lags  (lags, axes), integers, (0, ..., 0) first
     error      the matrices that `matrices` gives are within this of the true ones, in the operator norm
     flipped    the smaller side was the output: G(f) here is P(-f) P(-f)^H
     """
@@ -83,7 +83,7 @@ class GramSymbol:
         if len(self.lags) == 1:
             return self.even.repeat(len(points), 1, 1, 1)
         counts = torch.tensor(grid)
-        # Whole turns are taken out in whole numbers, so that angles stay small and their rounding with them.
+        # Whole turns are taken out in integers, so that angles stay small and their rounding with them.
         turns = ((points[:, None, :] * self.lags).remainder(counts).double() / counts).sum(dim=2)
         shape = (len(points), *self.even.shape[1:])
         real = torch.cos(2 * math.pi * turns) @ self.even.flatten(1)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from netpact.algebra.projection import valid_count
 from netpact.algebra.stream import GAUSSIAN_UNIT, Stream
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_number
+from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -119,8 +120,7 @@ def valid_project_step(*, gamma: float) -> float:
 
 def draw_directions(kind: str, *, entries: int, count: int, seed: int) -> Array:
     """k vectors v_i from the helper stream: signs, or normal numbers as printed."""
-    if kind not in DIRECTIONS:
-        raise one_of(kind, DIRECTIONS, option="directions")
+    check_choice(kind, DIRECTIONS, where="directions")
     stream = Stream(seed, _PURPOSE)
     if kind == "signs":
         return stream.signs(0, entries * count).reshape(count, entries).astype(np.float64)
@@ -128,7 +128,7 @@ def draw_directions(kind: str, *, entries: int, count: int, seed: int) -> Array:
 
 
 def project_vector(vector: Array, directions: Array, *, step: float | None = None) -> Array:
-    """Vector-Project (Algorithm 3): a vector told by its products with directions that both sides know.
+    """Vector-Project (Algorithm 3): a vector given by its products with directions that both sides know.
 
     z_i = v_i.c, rounded to a multiple of `step` where one is given,   c^ = (1/k) sum_i z_i v_i
     """
@@ -140,5 +140,4 @@ def project_vector(vector: Array, directions: Array, *, step: float | None = Non
 
 def check_gamma(*, gamma: float, eta: float) -> None:
     for name, value in (("gamma", gamma), ("eta", eta)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
-            raise PactError(f"a number above 0 and up to 1 is needed, got {value!r}", where=name)
+        check_number(value, where=name, above=0, most=1)

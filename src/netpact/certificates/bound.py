@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from netpact.certificates.bisection import safe_end
-from netpact.certificates.inputs import MAX_CODE_BITS, error_counts, failure_probability, whole_number
+from netpact.certificates.inputs import MAX_CODE_BITS, error_counts, failure_probability
 from netpact.certificates.tail import invert_tail
-from netpact.core.errors import one_of
+from netpact.core.checks import check_choice, check_integer, plain
 
 _EPS = 2.0**-52
 # Two roundings of each logarithm's argument, then its own and the product's; twice what they can add up to.
@@ -32,10 +32,9 @@ def risk_bound(*, errors: int, samples: int, code_bits: int, delta: float, form:
     The result is rounded outward, is at least errors/samples and at most 1, and exact <= kl <= hoeffding.
     """
     k, m = error_counts(errors=errors, samples=samples)
-    bits = whole_number(code_bits, name="code_bits", lowest=0, highest=MAX_CODE_BITS)
+    bits = check_integer(plain(code_bits), where="code_bits", least=0, most=MAX_CODE_BITS)
     probability = failure_probability(delta)
-    if not isinstance(form, str) or form not in FORMS:
-        raise one_of(form, FORMS, option="form")
+    check_choice(form, FORMS, where="form")
     log_inv = _log_inv(bits, probability)
     # Every looser form bounds the tighter ones too. Taking the least keeps their order where they meet (k = 0, or a
     # bound near 1) and they differ by rounding alone.

@@ -9,12 +9,13 @@ from typing import ClassVar
 
 from netpact.certificates import box_wording as wording
 from netpact.certificates.certificate import ARITHMETICS, Certificate
-from netpact.certificates.inputs import failure_probability, hex_digest, real_number, whole_number
+from netpact.certificates.inputs import check_share, failure_probability, hex_digest, make_plain
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_name
 from netpact.certificates.statement import Statement
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_instance, check_integer
+from netpact.core.errors import PactError
 
 MAX_BOX_BYTES = 1 << 16
 
@@ -46,25 +47,18 @@ class BoxCertificate(Statement):
     original_arithmetic: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.compressed, Certificate):
-            raise PactError(f"a certificate is needed, got {type(self.compressed).__name__}", where="compressed")
-        for name, value in self._checked_numbers().items():
-            object.__setattr__(self, name, value)
+        make_plain(self)
+        check_instance(self.compressed, Certificate, where="compressed")
+        if not isinstance(self.box, str) or not re.fullmatch(f"([0-9a-f]{{2}}){{0,{MAX_BOX_BYTES}}}", self.box):
+            raise PactError(f"must be at most {MAX_BOX_BYTES:,} bytes in hexadecimal digits", where="box")
+        failure_probability(self.delta)
+        check_integer(self.errors, where="errors", least=0, most=self.compressed.samples)
+        check_integer(self.code_bits, where="code_bits", least=0)
+        check_share(self.bound, where="bound", counted=self.errors, samples=self.compressed.samples)
         check_name(self.original_name, name="original_name")
         hex_digest(self.original_sha256, name="original_sha256")
-        if not isinstance(self.original_arithmetic, str) or self.original_arithmetic not in ARITHMETICS:
-            raise one_of(self.original_arithmetic, ARITHMETICS, option="original_arithmetic")
+        check_choice(self.original_arithmetic, ARITHMETICS, where="original_arithmetic")
         self._check_agreement()
-
-    def _checked_numbers(self) -> dict[str, object]:
-        if not isinstance(self.box, str) or not re.fullmatch(f"([0-9a-f]{{2}}){{0,{MAX_BOX_BYTES}}}", self.box):
-            raise PactError(f"at most {MAX_BOX_BYTES:,} bytes in hexadecimal digits are needed", where="box")
-        return {
-            "bound": real_number(self.bound, name="bound"),
-            "delta": failure_probability(self.delta),
-            "errors": whole_number(self.errors, name="errors", lowest=0, highest=self.compressed.samples),
-            "code_bits": whole_number(self.code_bits, name="code_bits", lowest=0),
-        }
 
     def _check_agreement(self) -> None:
         if self.compressed.delta != self.delta:
@@ -79,9 +73,6 @@ class BoxCertificate(Statement):
                 f"got {self.code_bits}",
                 where="code_bits",
             )
-        share = self.errors / self.compressed.samples
-        if not share <= self.bound <= 1.0:
-            raise PactError(f"from the share of errors {share!r} to 1 is allowed, got {self.bound!r}", where="bound")
 
     @property
     def box_message(self) -> bytes:

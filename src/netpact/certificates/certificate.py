@@ -13,17 +13,18 @@ from netpact.certificates.helper import Helper
 from netpact.certificates.inputs import (
     MAX_CODE_BITS,
     MAX_SAMPLES,
+    check_share,
     error_counts,
     failure_probability,
     hex_digest,
-    real_number,
-    whole_number,
+    make_plain,
 )
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_fingerprint, check_name, check_version
 from netpact.certificates.statement import Statement
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_flag, check_instance, check_integer
+from netpact.core.errors import PactError
 
 # What was fixed before the data were drawn, and is therefore free.
 PRIORS: Mapping[str, str] = MappingProxyType(
@@ -108,54 +109,42 @@ class Certificate(Statement):
     module_sha256: str = ""
 
     def __post_init__(self) -> None:
-        # Frozen: numpy numbers are replaced by Python's once, here, so that records compare and serialise alike.
-        for name, value in (self._checked_numbers() | self._checked_test()).items():
-            object.__setattr__(self, name, value)
+        make_plain(self)
+        self._check_numbers()
+        self._check_test()
         self._check_names()
         self._check_agreement()
         self._check_base()
         self._check_helper()
         self._check_order()
 
-    def _checked_numbers(self) -> dict[str, object]:
+    def _check_numbers(self) -> None:
         k, m = error_counts(errors=self.errors, samples=self.samples)
-        bits = whole_number(self.code_bits, name="code_bits", lowest=0, highest=MAX_CODE_BITS)
-        bounds: dict[str, object] = {}
+        failure_probability(self.delta)
+        check_flag(self.repeats, where="repeats")
         for name in ("bound", "kl_bound", "hoeffding_bound"):
-            bounds[name] = value = real_number(getattr(self, name), name=name)
-            if not k / m <= value <= 1.0:
-                raise PactError(f"from the training error {k / m!r} to 1 is allowed, got {value!r}", where=name)
-        return bounds | {
-            "delta": failure_probability(self.delta),
-            "errors": k,
-            "samples": m,
-            "code_bits": bits,
-            "message_bytes": whole_number(self.message_bytes, name="message_bytes", lowest=0, highest=MAX_CODE_BITS),
-            "classes": whole_number(self.classes, name="classes", lowest=2),
-            "copies": self._checked_copies(m),
-            "near_ties": whole_number(self.near_ties, name="near_ties", lowest=0, highest=k),
-            "decoder_version": whole_number(self.decoder_version, name="decoder_version", lowest=0),
-        }
+            check_share(getattr(self, name), where=name, counted=k, samples=m)
+        for name, least, most in (
+            ("code_bits", 0, MAX_CODE_BITS),
+            ("message_bytes", 0, MAX_CODE_BITS),
+            ("classes", 2, None),
+            ("copies", 0, m if self.repeats else MAX_SAMPLES),
+            ("near_ties", 0, k),
+            ("decoder_version", 0, None),
+        ):
+            check_integer(getattr(self, name), where=name, least=least, most=most)
 
-    def _checked_copies(self, samples: int) -> int:
-        if not isinstance(self.repeats, bool):
-            raise PactError(f"true or false is needed, got {self.repeats!r}", where="repeats")
-        return whole_number(self.copies, name="copies", lowest=0, highest=samples if self.repeats else MAX_SAMPLES)
-
-    def _checked_test(self) -> dict[str, object]:
+    def _check_test(self) -> None:
         given = [value is not None for value in (self.test_errors, self.test_samples, self.test_fingerprint)]
         if not any(given):
-            return {}
+            return
         if not all(given):
             raise PactError(
                 "test_errors, test_samples and test_fingerprint are given together or not at all", where="test_samples"
             )
-        m = whole_number(self.test_samples, name="test_samples", lowest=1, highest=MAX_SAMPLES)
-        return {
-            "test_samples": m,
-            "test_errors": whole_number(self.test_errors, name="test_errors", lowest=0, highest=m),
-            "test_fingerprint": check_fingerprint(self.test_fingerprint, name="test_fingerprint"),
-        }
+        most = check_integer(self.test_samples, where="test_samples", least=1, most=MAX_SAMPLES)
+        check_integer(self.test_errors, where="test_errors", least=0, most=most)
+        check_fingerprint(self.test_fingerprint, name="test_fingerprint")
 
     def _check_names(self) -> None:
         for name, value, table in (
@@ -163,8 +152,7 @@ class Certificate(Statement):
             ("prior", self.prior, PRIORS),
             ("arithmetic", self.arithmetic, ARITHMETICS),
         ):
-            if not isinstance(value, str) or value not in table:
-                raise one_of(value, table, option=name)
+            check_choice(value, table, where=name)
         check_name(self.data_name, name="data_name")
         check_fingerprint(self.data_fingerprint, name="data_fingerprint")
         check_version(self.netpact_version, name="netpact_version")
@@ -197,8 +185,7 @@ class Certificate(Statement):
 
     def _check_base(self) -> None:
         for name in ("base_name", "base_sha256", "base_data_fingerprint"):
-            if not isinstance(getattr(self, name), str):
-                raise PactError(f"a text is needed, got {getattr(self, name)!r}", where=name)
+            check_instance(getattr(self, name), str, where=name)
         if self.prior != "transfer":
             if self.base_name or self.base_sha256 or self.base_data_fingerprint:
                 raise PactError(f"prior {self.prior!r} does not go with a base network", where="prior")
@@ -223,10 +210,8 @@ class Certificate(Statement):
             )
         if self.helper is None:
             return
-        if self.helper.errors > self.samples:
-            raise PactError(f"at most {self.samples} errors are possible", where="helper, errors")
-        if not self.helper.errors / self.samples <= self.helper.bound <= 1.0:
-            raise PactError("from the helper's share of errors to 1 is allowed", where="helper, bound")
+        check_integer(self.helper.errors, where="helper, errors", most=self.samples)
+        check_share(self.helper.bound, where="helper, bound", counted=self.helper.errors, samples=self.samples)
 
     def _check_order(self) -> None:
         if self.helper is None:
@@ -235,8 +220,7 @@ class Certificate(Statement):
             return
         if not self.order:  # a certificate from before the order was stated: nothing is known of it
             object.__setattr__(self, "order", "declared")
-        if not isinstance(self.order, str) or self.order not in ORDERS:
-            raise one_of(self.order, ORDERS, option="order")
+        check_choice(self.order, ORDERS, where="order")
         if self.order == "public-seed":
             check_name(self.order_source, name="order_source")
         elif self.order_source != "":

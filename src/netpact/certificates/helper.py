@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from netpact.certificates.inputs import MAX_SAMPLES, hex_digest, real_number, text, whole_number
+from netpact.certificates.inputs import MAX_SAMPLES, hex_digest, make_plain
 from netpact.certificates.json_form import check_keys, read_object
 from netpact.certificates.names import check_name
+from netpact.core.checks import check_integer, check_number, check_text
 from netpact.core.errors import PactError
 
 
@@ -33,20 +34,20 @@ class Helper:
     bound: float
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_name(self.name, name="helper, name")
         hex_digest(self.sha256, name="helper, sha256")
-        if write_recipe(read_object(text(self.recipe, name="helper, recipe"))) != self.recipe:
-            raise PactError("JSON with sorted keys and without spaces is needed", where="helper, recipe")
-        errors = whole_number(self.errors, name="helper, errors", lowest=0, highest=MAX_SAMPLES)
-        for name, value in (
-            ("percent", whole_number(self.percent, name="helper, percent", lowest=1, highest=99)),
-            ("counter", whole_number(self.counter, name="helper, counter", lowest=0, highest=2**32 - 1)),
-            ("samples", whole_number(self.samples, name="helper, samples", lowest=1, highest=MAX_SAMPLES)),
-            ("errors", errors),
-            ("near_ties", whole_number(self.near_ties, name="helper, near_ties", lowest=0, highest=errors)),
-            ("bound", real_number(self.bound, name="helper, bound")),
+        if write_recipe(read_object(check_text(self.recipe, where="helper, recipe"))) != self.recipe:
+            raise PactError("must be JSON with sorted keys and without spaces", where="helper, recipe")
+        check_number(self.bound, where="helper, bound")
+        errors = check_integer(self.errors, where="helper, errors", least=0, most=MAX_SAMPLES)
+        for name, least, most in (
+            ("percent", 1, 99),
+            ("counter", 0, 2**32 - 1),
+            ("samples", 1, MAX_SAMPLES),
+            ("near_ties", 0, errors),
         ):
-            object.__setattr__(self, name, value)
+            check_integer(getattr(self, name), where=f"helper, {name}", least=least, most=most)
 
     def to_json(self) -> dict[str, object]:
         return {**asdict(self), "recipe": json.loads(self.recipe)}

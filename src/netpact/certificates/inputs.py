@@ -1,11 +1,11 @@
-"""What the certificate functions accept: whole numbers, real numbers, counts. Anything else is refused by name."""
+"""What the certificate functions accept: counts, a failure probability, a hash. Anything else is refused by name."""
 
 from __future__ import annotations
 
-import math
 import re
-from numbers import Integral, Real
+from dataclasses import fields
 
+from netpact.core.checks import check_integer, check_number, plain, told
 from netpact.core.errors import PactError
 
 # The summation and its rounding allowance are worked out, and tested, for counts far below 2^53.
@@ -14,62 +14,39 @@ MAX_SAMPLES = 10**9
 MAX_CODE_BITS = 10**15
 
 
-def whole_number(value: object, *, name: str, lowest: int, highest: int | None = None) -> int:
-    """A Python or numpy integer in range, as int. bool, float and NaN are refused, not rounded."""
-    allowed = f"a whole number from {lowest} up" if highest is None else f"a whole number from {lowest} to {highest}"
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise PactError(f"{allowed} is needed, got {value!r} ({type(value).__name__})", where=name)
-    number = int(value)
-    if number < lowest or (highest is not None and number > highest):
-        raise PactError(f"{allowed} is needed, got {shorten(number)}", where=name)
-    return number
+def make_plain(record: object) -> None:
+    """A frozen record with Python's numbers in place of numpy's, so that records compare and serialise alike."""
+    for entry in fields(record):  # type: ignore[arg-type]
+        object.__setattr__(record, entry.name, plain(getattr(record, entry.name)))
 
 
-def real_number(value: object, *, name: str) -> float:
-    """A Python or numpy number that is finite, as float."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise PactError(f"a finite number is needed, got {value!r} ({type(value).__name__})", where=name)
-    if isinstance(value, Integral) and abs(int(value)) > 2**53:
-        raise PactError(f"a finite number is needed, got the integer {shorten(int(value))}", where=name)
-    number = float(value)
-    if not math.isfinite(number):
-        raise PactError(f"a finite number is needed, got {number!r}", where=name)
-    return number
+def check_share(value: object, *, where: str, counted: int, samples: int) -> float:
+    """A bound on a rate: from the counted share of the samples to 1."""
+    share = check_number(value, where=where)
+    if not counted / samples <= share <= 1.0:
+        raise PactError(f"must be from {counted} / {samples} = {counted / samples!r} to 1, got {share!r}", where=where)
+    return share
 
 
 def error_counts(*, errors: object, samples: object) -> tuple[int, int]:
     """(errors, samples) with 0 <= errors <= samples and samples >= 1."""
-    m = whole_number(samples, name="samples", lowest=1, highest=MAX_SAMPLES)
-    k = whole_number(errors, name="errors", lowest=0)
+    m = check_integer(plain(samples), where="samples", least=1, most=MAX_SAMPLES)
+    k = check_integer(plain(errors), where="errors", least=0)
     if k > m:
-        raise PactError(f"there cannot be more errors than samples: {shorten(k)} > {m}", where="errors")
+        raise PactError(f"there cannot be more errors than samples: {told(k)} > {m}", where="errors")
     return k, m
 
 
 def failure_probability(value: object) -> float:
     """delta with 0 < delta < 1."""
-    delta = real_number(value, name="delta")
-    if not 0.0 < delta < 1.0:
-        raise PactError(
-            f"a number strictly between 0 and 1 is needed, got {delta!r}",
-            where="delta",
-            hint="delta is the probability that the statement fails; 0.05 is the usual choice",
-        )
+    delta = check_number(plain(value), where="delta")
+    if not 0 < delta < 1:
+        hint = "delta is the probability that the statement fails; 0.05 is the usual choice"
+        raise PactError(f"must be a number > 0 and < 1, got {delta!r}", where="delta", hint=hint)
     return delta
-
-
-def text(value: object, *, name: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise PactError(f"a text that is not empty is needed, got {value!r}", where=name)
-    return value
 
 
 def hex_digest(value: object, *, name: str) -> str:
     if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
-        raise PactError(f"64 hexadecimal digits are needed, got {value!r}", where=name)
+        raise PactError(f"must be 64 hexadecimal digits, got {told(value)}", where=name)
     return value
-
-
-def shorten(number: int) -> str:
-    """A number from an untrusted file may have thousands of digits; Python refuses to print those above 4300."""
-    return str(number) if abs(number) < 10**30 else f"a number of {number.bit_length()} bits"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpact.certificates.inputs import whole_number
+from netpact.core.checks import check_integer, plain
 
 
 def elias_delta_bits(n: int) -> int:
@@ -12,7 +12,7 @@ def elias_delta_bits(n: int) -> int:
 
     The code is complete: the sum of 2^-length over all n >= 1 is exactly 1.
     """
-    exponent = whole_number(n, name="n", lowest=1).bit_length() - 1
+    exponent = check_integer(plain(n), where="n", least=1).bit_length() - 1
     return exponent + 2 * ((exponent + 1).bit_length() - 1) + 1
 
 
@@ -24,5 +24,5 @@ def code_bits(message_bytes: int) -> int:
     A byte string alone is not self-delimiting. Announcing its length first makes all byte strings together a prefix
     code (the + 1 lets the empty one be announced), so that the sum of 2^-code_bits over them is at most 1 (Kraft).
     """
-    length = whole_number(message_bytes, name="message_bytes", lowest=0)
+    length = check_integer(plain(message_bytes), where="message_bytes", least=0)
     return 8 * length + elias_delta_bits(length + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from netpact.core.checks import check_text
 from netpact.core.errors import PactError
 
 MOST_CHARACTERS = 80
@@ -16,14 +17,13 @@ _FINGERPRINT = re.compile("sha256:[0-9a-f]{1,64}", re.ASCII)
 
 def check_name(value: object, *, name: str) -> str:
     """At most 80 printable characters in one line, without the double quotes that a sentence puts around them."""
-    if not isinstance(value, str) or not value:
-        raise PactError(f"a text that is not empty is needed, got {value!r}", where=name)
-    if len(value) > MOST_CHARACTERS:
-        raise PactError(f"at most {MOST_CHARACTERS} characters are allowed, got {len(value):,}", where=name)
-    bad = next((letter for letter in value if not _is_plain(letter)), None)
+    text = check_text(value, where=name)
+    if len(text) > MOST_CHARACTERS:
+        raise PactError(f"must have at most {MOST_CHARACTERS} characters, got {len(text):,}", where=name)
+    bad = next((letter for letter in text if not _is_plain(letter)), None)
     if bad is not None:
-        raise PactError(f"printable characters without double quotes are needed, got {bad!a}", where=name)
-    return value
+        raise PactError(f"must be printable characters without double quotes, got {bad!a}", where=name)
+    return text
 
 
 def make_name(text: str) -> str:
@@ -39,13 +39,13 @@ def quote(name: str) -> str:
 
 def check_version(value: object, *, name: str) -> str:
     if not isinstance(value, str) or not _VERSION.fullmatch(value):
-        raise PactError(f"a version as 1.2.3 is needed, got {value!r:.100}", where=name)
+        raise PactError(f"must be a version such as 1.2.3, got {value!r:.100}", where=name)
     return value
 
 
 def check_fingerprint(value: object, *, name: str) -> str:
     if not isinstance(value, str) or not _FINGERPRINT.fullmatch(value):
-        raise PactError(f"sha256: and hexadecimal digits are needed, got {value!r:.100}", where=name)
+        raise PactError(f"must be sha256: and hexadecimal digits, got {value!r:.100}", where=name)
     return value
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
-from netpact.certificates.inputs import real_number, whole_number
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_integer, check_number, plain
+from netpact.core.errors import PactError
 
 
 def clean_risk_bound(bound: float, *, kind: str, rate: float, classes: int) -> float:
@@ -27,12 +27,10 @@ def clean_risk_bound(bound: float, *, kind: str, rate: float, classes: int) -> f
     Both grow with noisy, so an upper bound may stand in its place. Exact in rationals, rounded up, at most 1.
     The result holds as surely as the bound does, if kind and rate are what really happened to the labels.
     """
-    noisy, eta = real_number(bound, name="bound"), real_number(rate, name="rate")
-    k = whole_number(classes, name="classes", lowest=2)
-    if not isinstance(kind, str) or kind not in _KEPT:
-        raise one_of(kind, _KEPT, option="kind")
-    if not 0 <= noisy <= 1 or not 0 <= eta <= 1:
-        raise PactError(f"numbers from 0 to 1 are needed, got {noisy!r} and {eta!r}", where="bound, rate")
+    noisy = check_number(plain(bound), where="bound", least=0, most=1)
+    eta = check_number(plain(rate), where="rate", least=0, most=1)
+    k = check_integer(plain(classes), where="classes", least=2)
+    check_choice(kind, _KEPT, where="kind")
     kept = _KEPT[kind](Fraction(eta), k)
     if kept <= 0:
         most = "1/2" if kind == "pair-flip" else f"{k - 1}/{k}"

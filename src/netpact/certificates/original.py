@@ -12,15 +12,16 @@ from netpact.certificates import original_wording as wording
 from netpact.certificates.certificate import ARITHMETICS, Certificate
 from netpact.certificates.inputs import (
     MAX_SAMPLES,
+    check_share,
     failure_probability,
     hex_digest,
-    real_number,
-    whole_number,
+    make_plain,
 )
 from netpact.certificates.json_form import Layout
 from netpact.certificates.names import check_fingerprint, check_name
 from netpact.certificates.statement import Statement
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_instance, check_integer, check_number
+from netpact.core.errors import PactError
 
 
 def add_bounds(*, compressed_bound: float, disagreement_bound: float) -> float:
@@ -61,40 +62,24 @@ class OriginalCertificate(Statement):
     original_arithmetic: str
 
     def __post_init__(self) -> None:
-        for name, value in self._checked_numbers().items():
-            object.__setattr__(self, name, value)
+        make_plain(self)
+        self._check_numbers()
         for name in ("unlabelled_name", "original_name"):
             check_name(getattr(self, name), name=name)
         check_fingerprint(self.unlabelled_fingerprint, name="unlabelled_fingerprint")
         hex_digest(self.original_sha256, name="original_sha256")
-        if not isinstance(self.original_arithmetic, str) or self.original_arithmetic not in ARITHMETICS:
-            raise one_of(self.original_arithmetic, ARITHMETICS, option="original_arithmetic")
+        check_choice(self.original_arithmetic, ARITHMETICS, where="original_arithmetic")
         self._check_agreement()
 
-    def _checked_numbers(self) -> dict[str, object]:
-        if not isinstance(self.compressed, Certificate):
-            raise PactError(f"a certificate is needed, got {type(self.compressed).__name__}", where="compressed")
-        samples = whole_number(self.unlabelled_samples, name="unlabelled_samples", lowest=1, highest=MAX_SAMPLES)
-        disagreements = whole_number(self.disagreements, name="disagreements", lowest=0, highest=samples)
-        rate = real_number(self.disagreement_bound, name="disagreement_bound")
-        if not disagreements / samples <= rate <= 1.0:
-            raise PactError(
-                f"from the share of disagreements {disagreements / samples!r} to 1 is allowed, got {rate!r}",
-                where="disagreement_bound",
-            )
-        return {
-            "bound": real_number(self.bound, name="bound"),
-            "delta": failure_probability(self.delta),
-            "disagreements": disagreements,
-            "disagreement_bound": rate,
-            "unlabelled_samples": samples,
-            "unlabelled_duplicates": whole_number(
-                self.unlabelled_duplicates,
-                name="unlabelled_duplicates",
-                lowest=0,
-                highest=samples - 1 if self.compressed.repeats else MAX_SAMPLES,
-            ),
-        }
+    def _check_numbers(self) -> None:
+        check_instance(self.compressed, Certificate, where="compressed")
+        failure_probability(self.delta)
+        check_number(self.bound, where="bound")
+        samples = check_integer(self.unlabelled_samples, where="unlabelled_samples", least=1, most=MAX_SAMPLES)
+        counted = check_integer(self.disagreements, where="disagreements", least=0, most=samples)
+        check_share(self.disagreement_bound, where="disagreement_bound", counted=counted, samples=samples)
+        most = samples - 1 if self.compressed.repeats else MAX_SAMPLES
+        check_integer(self.unlabelled_duplicates, where="unlabelled_duplicates", least=0, most=most)
 
     def _check_agreement(self) -> None:
         if self.compressed.form != "exact" or self.compressed.delta != self.delta / 2:
@@ -107,5 +92,5 @@ class OriginalCertificate(Statement):
         least = min(Fraction(1), Fraction(self.compressed.bound) + Fraction(self.disagreement_bound))
         if not least <= Fraction(self.bound) <= 1:
             raise PactError(
-                f"from the sum of its two parts {float(least)!r} to 1 is allowed, got {self.bound!r}", where="bound"
+                f"must be from the sum of its two parts {float(least)!r} to 1, got {self.bound!r}", where="bound"
             )

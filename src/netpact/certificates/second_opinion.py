@@ -48,13 +48,13 @@ def check_bound(*, errors: int, samples: int, code_bits: int, delta: float, form
         raise one_of(form, _FORMS, option="form")
     for name, value in (("errors", errors), ("samples", samples), ("code_bits", code_bits)):
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-            raise PactError(f"a whole number from 0 up is needed, got {value!r}", where=name)
+            raise PactError(f"must be an integer >= 0, got {value!r}", where=name)
     if not 1 <= samples <= 10**9 or errors > samples or code_bits > 10**15:
-        raise PactError("needed: 0 <= errors <= samples, 1 <= samples <= 10^9, code_bits <= 10^15", where="counts")
+        raise PactError("must satisfy 0 <= errors <= samples, 1 <= samples <= 10^9, code_bits <= 10^15", where="counts")
     if not isinstance(delta, Real) or not 0.0 < delta < 1.0:
-        raise PactError(f"a number strictly between 0 and 1 is needed, got {delta!r}", where="delta")
+        raise PactError(f"must be a number > 0 and < 1, got {delta!r}", where="delta")
     if not isinstance(bound, Real) or isinstance(bound, bool) or not math.isfinite(bound):
-        raise PactError(f"a finite number is needed, got {bound!r}", where="bound")
+        raise PactError(f"must be a finite number, got {bound!r}", where="bound")
     # A context of our own: the caller's precision and traps must not reach in here.
     with localcontext(Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999)):
         log_inv = int(code_bits) * Decimal(2).ln() - Decimal(float(delta)).ln()

@@ -17,7 +17,8 @@ from numbers import Real
 import numpy as np
 
 from netpact.certificates.bisection import safe_end
-from netpact.certificates.inputs import error_counts, real_number
+from netpact.certificates.inputs import error_counts
+from netpact.core.checks import check_number, plain
 from netpact.core.errors import PactError
 
 _EPS = 2.0**-52
@@ -34,9 +35,7 @@ _LAST_CHUNK = 16384
 def log_tail(*, errors: int, samples: int, risk: float) -> float:
     """ln P[Bin(samples, risk) <= errors], to about 1e-14 times the size of the log factorials involved."""
     k, m = error_counts(errors=errors, samples=samples)
-    p = real_number(risk, name="risk")
-    if not 0.0 <= p <= 1.0:
-        raise PactError(f"a number from 0 to 1 is needed, got {p!r}", where="risk")
+    p = check_number(plain(risk), where="risk", least=0, most=1)
     if k == m or p == 0.0:
         return 0.0
     if p == 1.0:
@@ -58,7 +57,7 @@ def invert_tail(*, errors: int, samples: int, log_inv: float) -> float:
     """
     k, m = error_counts(errors=errors, samples=samples)
     if isinstance(log_inv, bool) or not isinstance(log_inv, Real) or not log_inv >= 0.0:
-        raise PactError(f"a number from 0 up is needed, got {log_inv!r}", where="log_inv")
+        raise PactError(f"must be a number >= 0, got {log_inv!r}", where="log_inv")
     if k == m:
         return 1.0
     if k == 0:

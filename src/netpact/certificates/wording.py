@@ -117,7 +117,7 @@ def sentence(certificate: Certificate) -> str:
 
 
 def _beside(certificate: Certificate) -> str:
-    """The hold-out bound, which a data-dependent bound is never told without."""
+    """The hold-out bound, which always goes with a data-dependent bound."""
     helper = certificate.helper
     if helper is None:
         return ""

@@ -57,9 +57,9 @@ def did_you_mean(value: object, names: Iterable[str]) -> str:
 
 
 def wrong_kind(value: object, *, needed: str, where: str, hint: str = "") -> PactError:
-    """The error for an argument of another kind than the one needed; a class is told from its instances."""
+    """The error for an argument of another kind than the one needed; a class is told apart from its instances."""
     if isinstance(value, type):
         return PactError(
-            f"{needed} is needed, got the class {value.__name__}", where=where, hint=hint or "make one of it"
+            f"must be {needed}, got the class {value.__name__}", where=where, hint=hint or "make one of it"
         )
-    return PactError(f"{needed} is needed, got {type(value).__name__}", where=where, hint=hint)
+    return PactError(f"must be {needed}, got {type(value).__name__}", where=where, hint=hint)

@@ -58,7 +58,7 @@ def as_path(path: str | Path | object, *, where: str = "path") -> Path:
 def _file_name(path: str | Path) -> Path:
     target = as_path(path)
     if os.path.isdir(target):  # False, where Path.is_dir raises, for names that no file can have
-        raise PactError("this is a folder, a file name is needed", where=str(target))
+        raise PactError("must be a file, not a folder", where=str(target))
     return target
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from netpact.core.errors import PactError
+from netpact.core.checks import check_integer
 
 MAX_PARAMETERS = 100_000_000
 _MAX_WORK = 1 << 35
@@ -34,9 +34,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            value = getattr(self, entry.name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise PactError(f"must be an integer >= 1, got {value!r}", where=entry.name)
+            check_integer(getattr(self, entry.name), where=entry.name, least=1)
 
     @classmethod
     def of(cls, limits: Limits | int) -> Limits:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netpact.core.errors import PactError
+from netpact.core.checks import check_integer
 
 if TYPE_CHECKING:
     import torch
@@ -25,8 +25,7 @@ class Seed:
     path: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.number, bool) or not isinstance(self.number, int) or self.number < 0:
-            raise PactError(f"a seed is a whole number from 0 up, got {self.number!r}", where="seed")
+        check_integer(self.number, where="seed", least=0)
 
     def child(self, *names: object) -> Seed:
         return Seed(self.number, (*self.path, *(str(name) for name in names)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.checks import check_integer, plain
 from netpact.core.errors import PactError
 
 MAX_CLASSES = 65_536  # a label beyond this is not a class number but a mistake
@@ -104,9 +105,7 @@ def check_range(y: NDArray[Any], *, classes: int, where: str, first: int = 0) ->
 
 
 def check_classes(classes: int) -> int:
-    if isinstance(classes, bool) or not isinstance(classes, (int, np.integer)) or not 2 <= classes <= MAX_CLASSES:
-        raise PactError(f"a whole number from 2 to {MAX_CLASSES} is needed, got {classes!r}", where="classes")
-    return int(classes)
+    return check_integer(plain(classes), where="classes", least=2, most=MAX_CLASSES)
 
 
 def count_classes(*, lowest: int, highest: int, where: str) -> int:
@@ -134,8 +133,3 @@ def as_network_input(x: NDArray[Any]) -> NDArray[np.float32]:
 def rows(count: int, *, size: int) -> Iterator[slice]:
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
-
-
-def check_batch_size(size: int) -> None:
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise PactError(f"a whole number from 1 up is needed, got {size!r}", where="batch size")

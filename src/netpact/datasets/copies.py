@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
-from netpact.datasets.arrays import check_batch_size
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.samples import Batch, Samples
 from netpact.datasets.streams import rechunk
@@ -42,7 +42,7 @@ class KeptSamples:
         return self.whole.input_shape
 
     def batches(self, size: int = 1024) -> Iterator[Batch]:
-        check_batch_size(size)
+        check_integer(size, where="batch size", least=1)
         return rechunk(self._read(size), size=size)
 
     def _read(self, size: int) -> Iterator[Batch]:

@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError, one_of
 from netpact.datasets import openml
 from netpact.datasets.arrays import check_labels, count_classes
@@ -108,8 +109,7 @@ def _from_file(path: Path, *, name: str, known: KnownSet | None) -> Data:
 
 
 def _shorten(data: Data, limit: int) -> Data:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= data.train.count:
-        raise PactError(f"a whole number from 1 to {data.train.count} is needed, got {limit!r}", where="limit")
+    check_integer(limit, where="limit", least=1, most=data.train.count)
     name = f"{data.name}[:{limit}]"
     train = cast(ArraySamples, data.train)  # load_data makes no other kind
     first = train.take(slice(limit), name=f"{name} train").derived_from(train)

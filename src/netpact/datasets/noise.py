@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_instance, check_number
 from netpact.core.seed import Seed
 from netpact.datasets.samples import ArraySamples, Data, Samples
 
@@ -26,14 +26,10 @@ def add_label_noise(data: Data, *, kind: str, rate: float, seed: Seed, parts: st
     parts  both: a certificate is about noisy labels, and so is the test error beside it
            train: the test set stays clean, and its error is comparable with certificates.clean_risk_bound
     """
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise one_of(kind, KINDS, option="kind")
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
-        raise PactError(f"a number from 0 to 1 is needed, got {rate!r}", where="rate")
-    if not isinstance(seed, Seed):
-        raise PactError(f"must be a Seed, got {seed!r}", where="seed", hint="write Seed(0)")
-    if parts not in _PARTS:
-        raise one_of(parts, _PARTS, option="parts")
+    check_choice(kind, KINDS, where="kind")
+    check_number(rate, where="rate", least=0, most=1)
+    check_instance(seed, Seed, where="seed", hint="write Seed(0)")
+    check_choice(parts, _PARTS, where="parts")
     short = next(short for short, long in _SHORT.items() if long == kind)
     name = f"{data.name}:{short}-{rate:g}" + ("-clean-test" if parts == "train" else "")
 

@@ -63,7 +63,7 @@ def _published_rows(
         raise PactError(f"expected {train + test} rows of {size} pixels, got {pixels.shape}", where=where)
     images = pixels.astype(np.uint8)
     if not np.array_equal(images, pixels):
-        raise PactError("pixels are whole numbers from 0 to 255, the download holds others", where=where)
+        raise PactError("pixels must be integers from 0 to 255, the download holds others", where=where)
     images = images.reshape(-1, *known.input_shape)
     images = images[:, 0] if known.input_shape[0] == 1 else np.ascontiguousarray(images.transpose(0, 2, 3, 1))
     try:

@@ -15,7 +15,7 @@ SORTED = "sorted"
 
 
 def published_name(samples: Samples) -> str:
-    """The published training set whose order these samples have, told by its fingerprint; "" if there is none.
+    """The published training set whose order these samples have, known by its fingerprint; "" if there is none.
 
     Variants and first samples of a published set keep its order: they are fixed functions of it.
     """

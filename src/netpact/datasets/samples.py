@@ -11,11 +11,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.checks import check_integer
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError
 from netpact.datasets.arrays import (
     as_network_input,
-    check_batch_size,
     check_classes,
     check_inputs,
     check_labels,
@@ -90,7 +90,7 @@ class ArraySamples(Displayed):
         return tuple(self.inputs.shape[1:])
 
     def batches(self, size: int = 1024) -> Iterator[Batch]:
-        check_batch_size(size)
+        check_integer(size, where="batch size", least=1)
         return ((as_network_input(self.inputs[part]), self.labels[part].copy()) for part in rows(self.count, size=size))
 
     def display_facts(self) -> dict[str, object]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.checks import check_integer, plain
 from netpact.core.errors import PactError
 from netpact.datasets.samples import ArraySamples, Samples
 
@@ -28,8 +29,9 @@ class Split:
     counter: int = 0
 
     def __post_init__(self) -> None:
-        _check_whole(self.percent, option="percent", least=1, below=100)
-        _check_whole(self.counter, option="counter", least=0, below=2**32)
+        for name, least, most in (("percent", 1, 99), ("counter", 0, 2**32 - 1)):
+            value = check_integer(plain(getattr(self, name)), where=name, least=least, most=most)
+            object.__setattr__(self, name, value)
 
     def indices(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The places of the samples that the helper may see, and of those that the bound is about."""
@@ -82,8 +84,8 @@ def split_indices(count: int, *, held_out: int, counter: int) -> tuple[NDArray[n
     The held_out samples with the smallest keys are the second part. mix is a bijection and GAMMA is odd, so no two keys
     are equal, and the result is the same with every sorting routine, machine and library version.
     """
-    _check_whole(count, option="count", least=2, below=2**40)
-    _check_whole(held_out, option="held_out", least=1, below=count)
+    check_integer(plain(count), where="count", least=2, most=2**40)
+    check_integer(plain(held_out), where="held_out", least=1, most=count - 1)
     keys = _keys(count, counter)
     chosen = keys <= np.partition(keys, held_out - 1)[held_out - 1]
     return np.flatnonzero(~chosen).astype(np.int64), np.flatnonzero(chosen).astype(np.int64)
@@ -95,7 +97,7 @@ def shuffled_places(count: int, *, counter: int) -> NDArray[np.int64]:
 
 
 def _keys(count: int, counter: int) -> NDArray[np.uint64]:
-    _check_whole(counter, option="counter", least=0, below=_WORD)
+    check_integer(plain(counter), where="counter", least=0, most=_WORD - 1)
     start = _mix(_mix((count + _GAMMA) % _WORD) ^ counter)
     return _mix_words(np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GAMMA) + np.uint64(start))
 
@@ -111,8 +113,3 @@ def _mix_words(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_MIX_1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_MIX_2)
     return z ^ (z >> np.uint64(31))
-
-
-def _check_whole(value: int, *, option: str, least: int, below: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < below:
-        raise PactError(f"a whole number from {least} to {below - 1} is needed, got {value!r}", where=option)

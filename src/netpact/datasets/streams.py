@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netpact.core.checks import check_integer
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError
 from netpact.datasets.arrays import (
     MAX_CLASSES,
     as_network_input,
-    check_batch_size,
     check_classes,
     check_inputs,
     check_labels,
@@ -49,7 +49,7 @@ class StreamSamples(Displayed):
         return self.digest
 
     def batches(self, size: int = 1024) -> Iterator[Batch]:
-        check_batch_size(size)
+        check_integer(size, where="batch size", least=1)
         return self._read_again(size)
 
     def _read_again(self, size: int) -> Iterator[Batch]:

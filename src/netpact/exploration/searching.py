@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from netpact.certificates.inputs import failure_probability, real_number
+from netpact.certificates.inputs import failure_probability
 from netpact.coding.format import Compressed, Pact
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
 from netpact.datasets import Data, as_data, find_copies, leave_out
@@ -130,12 +131,12 @@ def search(
 def _check_options(
     budget_seconds: float, rounds: int | None, rates: Sequence[float] | None, training_steps: int | None
 ) -> None:
-    if not real_number(budget_seconds, name="budget_seconds") > 0 or (rounds is not None and rounds < 1):
-        raise PactError("the budget must be positive, and rounds at least 1", where="budget")
-    if rates is not None and not all(rate > 0 for rate in rates):
-        raise PactError(f"rates are positive, got {list(rates)}", where="rates")
-    if training_steps is not None and training_steps < 1:
-        raise PactError(f"at least one step is needed, got {training_steps}", where="training_steps")
+    check_number(budget_seconds, where="budget_seconds", above=0)
+    for name, count in (("rounds", rounds), ("training_steps", training_steps)):
+        if count is not None:
+            check_integer(count, where=name, least=1)
+    for rate in rates or ():
+        check_number(rate, where="rates", above=0)
 
 
 def _command(

@@ -1,4 +1,4 @@
-"""A fixed stem: how much edge of each orientation there is in each cell of the image, in whole numbers.
+"""A fixed stem: how much edge of each orientation there is in each cell of the image, in integers.
 
 Nothing in it is learned and nothing is rounded: pixels become integers 0..255 and every later step is integer
 arithmetic in float32 below 2^24, so all machines compute the same features and no tolerance is needed. Inputs are meant
@@ -10,7 +10,7 @@ to lie between 0 and 1; what lies outside is cut off there, so that this holds f
     inhibit     max(0, 16 r_k - inhibition * sum_j r_j): an edge counts for the orientations near its own only
     colour      with three channels also the parts above and below zero of R + G + B - 384, R - G, R + G - 2 B
     pool        sums of a 64th over square cells
-    mirror      add the same of the mirror image, and keep the left half: what is left and right is not told (optional)
+    mirror      add the same of the mirror image, and keep the left half: left and right are not told apart (optional)
     root        the whole part of the square root
 """
 
@@ -72,7 +72,7 @@ def count_features(
 def orient(
     images: Tensor, *, orientations: int, inhibition: int, cell: int, stride: int, straighten: bool, mirror: bool
 ) -> Tensor:
-    """Images (n, channels, height, width) from 0 to 1; features (n, maps, rows, columns) that are whole numbers."""
+    """Images (n, channels, height, width) from 0 to 1; features (n, maps, rows, columns) that are integers."""
     if has_torch_function_unary(images):
         return handle_torch_function(
             orient,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from netpact.algebra.projection import valid_count
-from netpact.algebra.stream import check_seed
+from netpact.algebra.stream import MAX_SEED
 from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed
 from netpact.coding.forms import VARIANTS, CodedTensor, Projection, Zero
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError, one_of
 from netpact.core.progress import Progress
 from netpact.methods.cushion_budgets import LayerCushions, measure_cushions
@@ -66,7 +67,7 @@ class RandomProjection:
         if self.variant not in VARIANTS:
             raise one_of(self.variant, VARIANTS, option="variant")
         Quantize(bits=self.bits)
-        check_seed(self.seed)
+        check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
         if self.budget is None:
             object.__setattr__(self, "budget", SIZE if self.gamma is None else CUSHIONS)
         if self.budget not in BUDGETS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from netpact.algebra.stream import check_seed
+from netpact.algebra.stream import MAX_SEED
 from netpact.algebra.vectors import (
     check_gamma,
     printed_project_count,
@@ -17,6 +17,7 @@ from netpact.algebra.vectors import (
 )
 from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor, Projection
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.linear_classifier import Array, find_classifier, largest_row, scale_below
@@ -50,7 +51,7 @@ class VectorProject:
 
     def __post_init__(self) -> None:
         check_gamma(gamma=self.gamma, eta=self.eta)
-        check_seed(self.seed)
+        check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
         if not isinstance(self.as_printed, bool):
             raise PactError(f"true or false is needed, got {self.as_printed!r}", where="as_printed")
 

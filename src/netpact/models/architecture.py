@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from netpact.core.errors import PactError, one_of, wrong_kind
+from netpact.core.checks import check_instance, check_integer
+from netpact.core.errors import PactError, one_of
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
 from netpact.models.plan import Linear, Plan, list_leaves
 
@@ -74,7 +75,7 @@ def parse_architecture(record: object) -> Architecture:
         raise PactError(f"an architecture needs exactly the fields {', '.join(_FIELDS)}", where="architecture")
     sizes, input_shape = record["sizes"], record["input_shape"]
     if not isinstance(sizes, list) or not isinstance(input_shape, list):
-        raise PactError("sizes and input_shape must be lists of whole numbers", where="architecture")
+        raise PactError("sizes and input_shape must be lists of integers", where="architecture")
     return Architecture(record["id"], tuple(sizes), tuple(input_shape), record["classes"])
 
 
@@ -83,8 +84,7 @@ def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Arc
 
     The papers' names are read too, such as "VGG-16" or "wrn-28-10": see netpact.models.aliases.
     """
-    if not isinstance(text, str):
-        raise wrong_kind(text, needed="the name of an architecture, such as mlp:64-32,", where="model")
+    check_instance(text, str, where="model", needed="the name of an architecture, such as mlp:64-32")
     from netpact.models.aliases import ALIAS_HINT, expand_alias  # a decoder never needs them
 
     known = text if text in FAMILY_IDS else expand_alias(text) or text
@@ -100,7 +100,7 @@ def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Arc
     # ASCII digits only, and few of them: int() also reads other scripts and very long numbers.
     if not all(word.isascii() and word.isdigit() and len(word) <= 9 for word in words):
         raise PactError(
-            f"cannot read {text!r}: after the colon come whole numbers joined by '-'; {name} {family.meaning}",
+            f"cannot read {text!r}: after the colon come integers joined by '-'; {name} {family.meaning}",
             where="model",
             hint="for example mlp:128-64",
         )
@@ -147,18 +147,12 @@ def _allowed_count(family: Family) -> str:
 
 def _check_problem(input_shape: object, classes: object) -> None:
     _check_numbers("input_shape", input_shape, fewest=1, most=3, limit=MAX_SIDE)
-    if not isinstance(classes, int) or isinstance(classes, bool) or not 2 <= classes <= MAX_CLASSES:
-        raise PactError(f"must be a whole number from 2 to {MAX_CLASSES}, got {classes!r}", where="classes")
+    check_integer(classes, where="classes", least=2, most=MAX_CLASSES)
 
 
 def _check_numbers(field: str, numbers: object, *, fewest: int, most: int, limit: int) -> None:
     if not isinstance(numbers, tuple) or not fewest <= len(numbers) <= most:
         length = f", got {len(numbers)} of them" if isinstance(numbers, tuple) else f", got {numbers!r}"
-        raise PactError(f"must be a tuple of {fewest} to {most} whole numbers{length}", where=field)
+        raise PactError(f"must be a tuple of {fewest} to {most} integers{length}", where=field)
     for position, number in enumerate(numbers):
-        if not _is_whole(number) or not 1 <= number <= limit:
-            raise PactError(f"must be whole numbers from 1 to {limit}, got {number!r}", where=f"{field}[{position}]")
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool)
+        check_integer(number, where=f"{field}[{position}]", least=1, most=limit)

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from netpact import layers
-from netpact.core.errors import PactError, wrong_kind
+from netpact.core.checks import check_instance
+from netpact.core.errors import PactError
 from netpact.core.limits import MAX_PARAMETERS, Limits
 from netpact.core.seed import Seed
 from netpact.models import plan as records
@@ -25,9 +26,8 @@ def build(
 
     The architecture stays on the module as netpact_architecture, so that it can be written into a file.
     """
-    if not isinstance(architecture, Architecture):
-        hint = "parse_model(name, input_shape=..., classes=...) gives one"
-        raise wrong_kind(architecture, needed="an Architecture", where="architecture", hint=hint)
+    hint = "parse_model(name, input_shape=..., classes=...) gives one"
+    check_instance(architecture, Architecture, where="architecture", hint=hint)
     count, most = parameter_count(architecture), Limits.of(max_parameters).max_parameters
     if count > most:
         raise PactError(

@@ -53,7 +53,7 @@ def as_model(source: object) -> OwnModel | None:
         return model_maker(source)
     if not callable(source):
         raise PactError(
-            f"a torch.nn.Module or the function that makes it is needed, got {type(source).__name__}", where="model"
+            f"must be a torch.nn.Module or the function that makes it, got {type(source).__name__}", where="model"
         )
     return source
 

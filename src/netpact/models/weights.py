@@ -1,4 +1,4 @@
-"""Weight files in and out: checked by name and shape, all problems told at once, nothing unpickled."""
+"""Weight files in and out: checked by name and shape, all problems listed at once, nothing unpickled."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def as_module(source: AnyModule, *, where: str = "model") -> nn.Module:
         return held
     if isinstance(source, (str, Path)):
         return load_model(source)
-    raise wrong_kind(source, needed="a torch.nn.Module, or the path of a file of save_weights,", where=where)
+    raise wrong_kind(source, needed="a torch.nn.Module, or the path of a file of save_weights", where=where)
 
 
 def _read_safetensors(path: str | Path) -> dict[str, torch.Tensor]:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
@@ -43,13 +44,12 @@ class Margins:
         L_gamma(f) = (1/m) #{margin <= gamma}
         """
         if np.isnan(gamma):
-            raise PactError("a number is needed, got NaN", where="gamma")
+            raise PactError("must be a number, got NaN", where="gamma")
         return int(np.count_nonzero(self.margins <= gamma)) / self.count
 
     def quantile(self, share: float) -> float:
         """The largest margin such that at most this share of samples is strictly below it: one that a sample has."""
-        if not 0 <= share <= 1:
-            raise PactError(f"a share from 0 to 1 is needed, got {share!r}", where="share")
+        check_number(share, where="share", least=0, most=1)
         return float(np.sort(self.margins)[min(int(share * self.count), self.count - 1)])
 
     def to_json(self) -> dict[str, object]:

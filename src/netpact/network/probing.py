@@ -73,10 +73,10 @@ def drop_hooks(module: nn.Module) -> None:
 def _look_at_output(recording: Recording, shape: tuple[int, int]) -> list[str]:
     output = recording.output
     if not isinstance(output, Tensor):
-        return [f"it returns {type(output).__name__}, one tensor of logits is needed"]
+        return [f"it returns {type(output).__name__}, must return one tensor of logits"]
     problems = []
     if tuple(output.shape) != shape:
-        problems.append(f"it returns logits of shape {tuple(output.shape)}, needed is {shape}")
+        problems.append(f"it returns logits of shape {tuple(output.shape)}, must be {shape}")
     if recording.graph is None:
         problems.append("what it returns is not computed from its input")
     return problems

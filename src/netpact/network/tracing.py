@@ -1,4 +1,4 @@
-"""A trained module as the theory sees it: its weight layers in the order in which they run, or what is in the way."""
+"""A trained module as the theory sees it: its weight layers in the order they run, or what is not supported."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Network:
     In questions about the flow, layer 0 is the network's input and the number of layers + 1 stands for the logits.
 
     strays  parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). What is computed from
-            them carries a rounding bound like everything else; what goes by layers, such as a promise, has to refuse
+            them carries a rounding bound like everything else; deviation bounds, which go by layers, have to refuse
     """
 
     module: nn.Module

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from netpact.core.errors import PactError
 from netpact.runs.json_values import JsonValue
 from netpact.runs.store import ResultStore
 from netpact.runs.task import Task
@@ -60,8 +59,3 @@ class Engine(Protocol):
     def run(
         self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None
     ) -> list[Outcome]: ...
-
-
-def check_jobs(jobs: int) -> None:
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise PactError(f"the number of jobs is a whole number from 1 up, got {jobs!r}", where="jobs")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netpact.core.checks import check_integer
 from netpact.runs.attempt import attempt_call
-from netpact.runs.engine import Engine, Outcome, ProgressCallback, check_jobs
+from netpact.runs.engine import Engine, Outcome, ProgressCallback
 from netpact.runs.processes import Processes
 from netpact.runs.store import ResultStore
 from netpact.runs.tally import Tally
@@ -31,5 +32,5 @@ class Inline:
 
 def engine_for(jobs: int) -> Engine:
     """This process for one job, worker processes for more."""
-    check_jobs(jobs)
+    check_integer(jobs, where="jobs", least=1)
     return Inline() if jobs == 1 else Processes(jobs)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.runs.attempt import Attempt
-from netpact.runs.engine import Outcome, ProgressCallback, check_jobs
+from netpact.runs.engine import Outcome, ProgressCallback
 from netpact.runs.store import ResultStore
 from netpact.runs.tally import Tally
 from netpact.runs.task import Task
@@ -31,7 +32,7 @@ class Processes:
     jobs: int
 
     def __post_init__(self) -> None:
-        check_jobs(self.jobs)
+        check_integer(self.jobs, where="jobs", least=1)
 
     def run(self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None) -> list[Outcome]:
         crew = _Crew(Tally(tasks, store, progress), jobs=self.jobs)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 
 import torch
 
+from netpact.core.checks import check_flag, check_integer
 from netpact.core.errors import PactError, one_of
 
 _MOST_PADDING = 64
@@ -25,14 +26,9 @@ class Augmentation:
     flip: bool = True
 
     def __post_init__(self) -> None:
-        crop = self.crop
-        if isinstance(crop, bool) or not isinstance(crop, int) or not 0 <= crop <= _MOST_PADDING:
-            raise PactError(
-                f"must be a whole number from 0 to {_MOST_PADDING}, got {crop!r}", where="augmentation, crop"
-            )
-        if not isinstance(self.flip, bool):
-            raise PactError(f"must be true or false, got {self.flip!r}", where="augmentation, flip")
-        if not crop and not self.flip:
+        check_integer(self.crop, where="augmentation, crop", least=0, most=_MOST_PADDING)
+        check_flag(self.flip, where="augmentation, flip")
+        if not self.crop and not self.flip:
             raise PactError("it changes nothing", where="augmentation", hint="leave it out: augmentation=None")
 
     def __str__(self) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, fields
 
+from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 
 
@@ -38,9 +38,6 @@ def _parse_epoch(record: object, number: int, *, where: str) -> Epoch:
     if not isinstance(record, dict) or sorted(record) != sorted(names) or record["epoch"] != number:
         raise PactError(f"entry {number} of the history is not epoch {number} with {', '.join(names)}", where=where)
     for name in names[1:]:
-        value = record[name]
-        if value is None and name == "test_error":
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise PactError(f"{name} of epoch {number} is not a number: {value!r}", where=where)
+        if record[name] is not None or name != "test_error":
+            check_number(record[name], where=f"{where}, epoch {number}, {name}")
     return Epoch(**record)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 
 import torch
 
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice, check_instance, check_integer, check_number
+from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.training.augmentation import Augmentation, read_augmentation
 from netpact.training.schedules import Decay, check_schedule, read_schedule, share_at
@@ -34,22 +34,15 @@ class TrainOptions:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise PactError(f"must be a whole number from 1 up, got {number!r}", where=name)
-        if not isinstance(self.optimizer, str) or self.optimizer not in OPTIMIZERS:
-            raise one_of(self.optimizer, OPTIMIZERS, option="optimizer")
+            check_integer(getattr(self, name), where=name, least=1)
+        check_choice(self.optimizer, OPTIMIZERS, where="optimizer")
         check_schedule(self.schedule)
-        if not _is_real(self.learning_rate) or self.learning_rate <= 0:
-            raise PactError(f"must be a finite number above 0, got {self.learning_rate!r}", where="learning_rate")
-        if not _is_real(self.momentum) or not 0 <= self.momentum < 1:
-            raise PactError(f"must be at least 0 and below 1, got {self.momentum!r}", where="momentum")
-        if not _is_real(self.weight_decay) or self.weight_decay < 0:
-            raise PactError(f"must be a finite number from 0 up, got {self.weight_decay!r}", where="weight_decay")
-        if not isinstance(self.seed, Seed):
-            raise PactError(f"must be a Seed, got {self.seed!r}", where="seed", hint="write Seed(0)")
-        if self.augmentation is not None and not isinstance(self.augmentation, Augmentation):
-            raise PactError(f"must be an Augmentation or None, got {self.augmentation!r}", where="augmentation")
+        check_number(self.learning_rate, where="learning_rate", above=0)
+        check_number(self.momentum, where="momentum", least=0, below=1)
+        check_number(self.weight_decay, where="weight_decay", least=0)
+        check_instance(self.seed, Seed, where="seed", hint="write Seed(0)")
+        if self.augmentation is not None:
+            check_instance(self.augmentation, Augmentation, where="augmentation", needed="an Augmentation or None")
 
     def learning_rate_at(self, step: int, *, steps_per_epoch: int) -> float:
         """The rate when so many steps have been made."""
@@ -87,10 +80,6 @@ def _read_seed(seed: object, *, where: str) -> Seed:
     if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
         raise PactError("the path of a seed is a list of names", where=where)
     return Seed(seed["number"], tuple(path))
-
-
-def _is_real(number: object) -> bool:
-    return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
 
 
 def _adam(parameters: list[torch.nn.Parameter], options: TrainOptions) -> torch.optim.Optimizer:

@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from netpact.core.errors import PactError, wrong_kind
+from netpact.core.checks import check_instance
+from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.datasets import Data, Samples, as_data, as_samples
 from netpact.models import AnyModule, as_module
@@ -60,8 +61,7 @@ def train(
                 for example. It comes before the checkpoint, so that a run that is killed in it sees this epoch again
     """
     options = TrainOptions() if options is None else options
-    if not isinstance(options, TrainOptions):
-        raise wrong_kind(options, needed="a TrainOptions", where="options")
+    check_instance(options, TrainOptions, where="options")
     module = as_module(module, where="module")
     data = gather(as_data(samples).train)
     held = None if test is None else gather(_test_part(test))

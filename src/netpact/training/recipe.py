@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 import torch
 
+from netpact.core.checks import check_instance, check_text
 from netpact.core.errors import PactError
 from netpact.core.version import __version__
 from netpact.datasets import Split
@@ -33,11 +34,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("model", "netpact_version", "torch_version"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value:
-                raise PactError(f"a text that is not empty is needed, got {value!r}", where=f"{_WHERE}, {name}")
-        if not isinstance(self.options, TrainOptions) or not isinstance(self.split, Split):
-            raise PactError("options are TrainOptions, and split is a Split", where=_WHERE)
+            check_text(getattr(self, name), where=f"{_WHERE}, {name}")
+        check_instance(self.options, TrainOptions, where=f"{_WHERE}, options")
+        check_instance(self.split, Split, where=f"{_WHERE}, split")
 
     def to_json(self) -> dict[str, object]:
         return {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from netpact.core.checks import check_instance, check_integer, check_number
 from netpact.core.errors import PactError, one_of
 
 
@@ -23,16 +24,15 @@ class Decay:
     at: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        factor = self.factor
-        if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor < 1:
-            raise PactError(f"must be above 0 and below 1, got {factor!r}", where="schedule, factor")
+        check_number(self.factor, where="schedule, factor", above=0, below=1)
         if (self.every is None) == (self.at == ()):
             raise PactError("give either every or at", where="schedule", hint="every=30, or at=(60, 120, 160)")
-        if self.every is not None and not _is_epoch(self.every):
-            raise PactError(f"must be a whole number from 1 up, got {self.every!r}", where="schedule, every")
-        at = self.at
-        if not isinstance(at, tuple) or not all(map(_is_epoch, at)) or sorted(set(at)) != list(at):
-            raise PactError(f"must be whole numbers from 1 up in ascending order, got {at!r}", where="schedule, at")
+        if self.every is not None:
+            check_integer(self.every, where="schedule, every", least=1)
+        for epoch in check_instance(self.at, tuple, where="schedule, at"):
+            check_integer(epoch, where="schedule, at", least=1)
+        if sorted(set(self.at)) != list(self.at):
+            raise PactError(f"must be in ascending order, got {self.at!r}", where="schedule, at")
 
     def share_after(self, epochs: int) -> float:
         """What is left of the first rate when so many epochs have been finished."""
@@ -73,7 +73,7 @@ def parse_schedule(text: str) -> str | Decay:
     if word == "at":
         return Decay(factor=float(factor), at=epochs)
     if len(epochs) > 1:
-        raise PactError(f"one number of epochs is needed, got {numbers}", where="schedule", hint="write 0.5-every-30")
+        raise PactError(f"must be one number of epochs, got {numbers}", where="schedule", hint="write 0.5-every-30")
     return Decay(factor=float(factor), every=epochs[0])
 
 
@@ -84,10 +84,6 @@ def read_schedule(record: object, *, where: str) -> object:
     if "factor" not in record or len(record) != 2 or not ("every" in record or isinstance(record.get("at"), list)):
         raise PactError("a decay needs exactly the fields factor and every, or factor and at", where=where)
     return Decay(factor=record["factor"], every=record.get("every"), at=tuple(record.get("at", ())))
-
-
-def _is_epoch(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and number >= 1
 
 
 def _cosine(fraction: float) -> float:

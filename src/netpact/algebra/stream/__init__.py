@@ -1,4 +1,4 @@
-"""Helper randomness: whole numbers that sender and receiver regenerate alike, on every machine and for ever."""
+"""Helper randomness: integers that sender and receiver regenerate alike, on every machine and for ever."""
 
 from netpact.core.lazy import attach
 

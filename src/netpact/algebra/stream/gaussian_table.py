@@ -1,6 +1,6 @@
-"""The normal distribution as 4,096 whole numbers, each as likely as the others: no machine computes a logarithm.
+"""The normal distribution as 4,096 integers, each as likely as the others: no machine computes a logarithm.
 
-The line is cut at the quantiles x_i = Phi^-1(i / 4096) into cells of equal probability, and each cell is told by the
+The line is cut at the quantiles x_i = Phi^-1(i / 4096) into cells of equal probability, and each cell is given by the
 root of its mean square, so that the mean is 0 and the variance is 1, both exactly but for rounding to units of 2^-20:
 
     v_i^2 = 4096 * integral of x^2 phi(x) over (x_i, x_{i+1}) = 1 + 4096 (x_i phi(x_i) - x_{i+1} phi(x_{i+1}))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from netpact.algebra.stream.gaussian_table import gaussian_table
 from netpact.algebra.stream.philox import BLOCK_WORDS, Words, philox_words
+from netpact.core.checks import check_integer, check_text
 from netpact.core.errors import PactError
 
 _LIMIT = 1 << 32
@@ -19,15 +20,9 @@ _WORD_OCTETS, _OCTET_SIGNS, _WORD_GAUSSIANS = 4, 8, 2
 _PLACE_BITS, _SIGN_BIT = 11, 15  # of the 16 bits of a Gaussian: its place in the half table, and its sign
 
 
-def check_seed(value: object, *, where: str = "seed") -> None:
-    """A seed, or anything else that 32 bits of a stream's name hold."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_SEED:
-        raise PactError(f"a whole number from 0 to 2^32 - 1 is needed, got {value!r}", where=where)
-
-
 @dataclass(frozen=True)
 class Stream:
-    """Random whole numbers that a decoder regenerates: independent of libraries, machines, and what was drawn before.
+    """Random integers that a decoder regenerates: independent of libraries, machines, and what was drawn before.
 
     seed     0 to 2^32 - 1; where it was chosen by looking at data it is coded in the message
     purpose  what the numbers are for; streams of two purposes have nothing in common
@@ -42,10 +37,9 @@ class Stream:
     layer: int = 0
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
-        check_seed(self.layer, where="layer")
-        if not isinstance(self.purpose, str) or not self.purpose:
-            raise PactError(f"a name is needed, got {self.purpose!r}", where="purpose")
+        for name in ("seed", "layer"):
+            check_integer(getattr(self, name), where=name, least=0, most=MAX_SEED)
+        check_text(self.purpose, where="purpose")
 
     def words(self, start: int, count: int) -> Words:
         """`count` words of 32 bits from word `start` on."""

@@ -55,8 +55,8 @@ class Constant:
     """One place that holds numbers.
 
     numbers  entries of arrays and fractions
-    whole    whole numbers in longer containers
-    content  bytes of text, of byte strings, of very large whole numbers
+    whole    integers in longer containers
+    content  bytes of text, of byte strings, of very large integers
     """
 
     place: str
@@ -65,7 +65,7 @@ class Constant:
     content: int = 0
 
     def __str__(self) -> str:
-        parts = ((self.numbers, "numbers"), (self.whole, "whole numbers"), (self.content, "bytes"))
+        parts = ((self.numbers, "numbers"), (self.whole, "integers"), (self.content, "bytes"))
         return f"{self.place} ({', '.join(f'{count:,} {what}' for count, what in parts if count)})"
 
 

@@ -1,4 +1,4 @@
-"""What is in the way of a network before it is run: wrappers, kinds of layers, tensors that hold no usable numbers."""
+"""What is not supported, before the network is run: wrappers, kinds of layers, tensors that hold no usable numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netpact.network.refusals.hidden_state import hidden_tensors
 @dataclass(frozen=True)
 class Obstacles:
     """problems  one line for each
-    can_run   whether a copy of the module can still be run, so that what shows there is told in the same error
+    can_run   whether a copy of the module can still be run, so that what shows there is listed in the same error
     """
 
     problems: tuple[str, ...]
@@ -70,7 +70,7 @@ def _look_at_part(name: str, part: nn.Module) -> tuple[list[str], bool]:
 
 
 def _has_own_message(name: str, part: nn.Module) -> bool:
-    """Lazy modules become ordinary ones by running; parametrizations are told with the module they belong to."""
+    """Lazy modules become ordinary ones by running; parametrizations are listed with the module they belong to."""
     return isinstance(part, LazyModuleMixin) or ".parametrizations." in f".{name}."
 
 

@@ -25,7 +25,7 @@ from netpact.network.rounding.tolerance import (
     value_of,
 )
 
-# Tensors of numbers that stand in the program, or of whole numbers.
+# Tensors of numbers that stand in the program, or of integers.
 _MAKERS = {"zeros", "ones", "full", "tensor", "eye"}
 _CASTS = {"to", "float", "double", "type", "type_as"}
 _TRANSPOSES = {

@@ -25,7 +25,7 @@ from netpact.network.rounding.tolerance import (
     value_of,
 )
 
-_BATCH = 512  # more gains nothing, and progress would be told too rarely
+_BATCH = 512  # more gains nothing, and progress would be reported too rarely
 _SAME = 1e-9  # two float64 runs of one network differ by far less
 _GUARDED = 64  # samples of the first batch that are also run as they are in practice
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}

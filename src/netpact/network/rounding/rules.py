@@ -147,7 +147,7 @@ def _largest(pick: Callable[..., Tensor]) -> Rule:
 
 
 def _orient(r: Rounding, x: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
-    """Whole numbers in, whole numbers out, the same on every machine; but only for the sample itself as its input."""
+    """Integers in, integers out, the same on every machine; but only for the sample itself as its input."""
     images = value_of(x)
     outside = torch.nonzero(~((images >= 0) & (images <= 1)).flatten(1).all(dim=1))
     if len(outside):

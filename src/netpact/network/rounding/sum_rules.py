@@ -72,7 +72,7 @@ def _weighted_sums(
 
 
 def _sums_exactly(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
-    """Whole numbers times whole numbers: up to 1/u, 2^24 in float32, every partial sum in every order is exact."""
+    """Integers times integers: up to 1/u, 2^24 in float32, every partial sum in every order is exact."""
     tensors = [weight, x] if bias is None else [weight, bias, x]
     if any(isinstance(tensor, Constant) for tensor in tensors[:-1]) or bool((spread_of(x) != 0).any()):
         return False

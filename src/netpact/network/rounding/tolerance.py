@@ -21,7 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from netpact.core.errors import PactError, one_of
+from netpact.core.checks import check_choice
+from netpact.core.errors import PactError
 
 # (unit roundoff, smallest normal number, highest safe number) of the precisions a network may be run in. What is below
 # the second may be rounded coarsely or, on some machines, to zero. The third is a quarter of the largest power of two:
@@ -103,8 +104,7 @@ def current_rounding() -> Rounding:
 @contextmanager
 def rounding(arithmetic: str, *, collect: bool = False) -> Iterator[Rounding]:
     """Within this block, Spread tensors follow the rules of the given precision."""
-    if arithmetic not in _PRECISIONS:
-        raise one_of(arithmetic, _PRECISIONS, option="arithmetic")
+    check_choice(arithmetic, _PRECISIONS, where="arithmetic")
     token = _current.set(Rounding(*_PRECISIONS[arithmetic], collect))
     try:
         yield _current.get()

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, mixed_batches
@@ -88,8 +89,7 @@ def logit_bounds(
 
 def check_original(original: nn.Module) -> None:
     """The original must be what its hash says: finite float32 parameters and buffers, and nothing beside them."""
-    if not isinstance(original, nn.Module):
-        raise PactError(f"a torch.nn.Module is needed, got {type(original).__name__}", where="original network")
+    check_instance(original, nn.Module, where="original network", needed="a torch.nn.Module")
     problems = [
         f"{name}: outside parameters and buffers, so its hash would not cover it" for name in hidden_tensors(original)
     ]

@@ -27,7 +27,7 @@ def open_unlabelled(source: object) -> Samples:
         return _without_labels(_read_inputs(path), name=path.stem)
     if isinstance(source, (tuple, list, Data)):
         raise PactError(
-            f"unlabelled inputs are needed, got {type(source).__name__}",
+            f"must be unlabelled inputs, got {type(source).__name__}",
             where=_NAME,
             hint="give one array of inputs, an .npz file with an array x, or Samples (their labels are not looked at)",
         )
@@ -42,7 +42,7 @@ def _without_labels(inputs: NDArray[Any], *, name: str) -> ArraySamples:
 def _read_inputs(path: Path) -> NDArray[Any]:
     """The array x of an untrusted .npz file."""
     if path.suffix != ".npz":
-        raise PactError(f"a path that ends in .npz is needed, got {path}", where=_NAME)
+        raise PactError(f"must be a path that ends in .npz, got {path}", where=_NAME)
     hint = f"write it with np.savez_compressed(path, {_KEY}=inputs)"
 
     def choose(names: list[str]) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from torch import nn
 
 from netpact.certificates import read_object
 from netpact.coding.format import Pact, as_pact
-from netpact.core.errors import PactError, wrong_kind
+from netpact.core.checks import check_instance
+from netpact.core.errors import PactError
 from netpact.core.files import write_atomically
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
@@ -36,8 +37,7 @@ def train_helper(
     max_parameters: Limits | int = MAX_PARAMETERS,
 ) -> Base:
     """Train the recipe's network on its part of the training samples; no other sample is looked at."""
-    if not isinstance(recipe, Recipe):
-        raise wrong_kind(recipe, needed="a Recipe", where="recipe", hint="Recipe(model, TrainOptions(...), Split(...))")
+    check_instance(recipe, Recipe, where="recipe", hint="Recipe(model, TrainOptions(...), Split(...))")
     source = as_data(data)
     seen, _ = set_aside(source.train, recipe.split)
     start = build(_architecture(recipe, source), seed=recipe.options.seed.child("start"), max_parameters=max_parameters)
@@ -60,7 +60,7 @@ def retrain_helper(
     """Train the helper of a certified file again, from the recipe in its certificate: verify then needs no base file.
 
     Whether it comes out bit for bit depends on the versions of torch and netpact, and on the number of threads. Where
-    it does not, verify counts the errors of the network told relative to this helper.
+    it does not, verify counts the errors of the network encoded against this helper.
     """
     pact = as_pact(pact)
     stated = None if pact.certificate is None else pact.certificate.helper

@@ -99,7 +99,7 @@ class Subject:
         compressed = self.pact.decode(shells[0], max_parameters=self.max_parameters)
         if self.helper and self.base is None and compressed.split is not None:
             raise PactError(
-                f"this message tells a network as its difference from the helper network {self.helper}",
+                f"this message is encoded against the helper network {self.helper}",
                 where="message",
                 hint="supply it: --base FILE, or base=open_base(path) in Python; or train it again by the recipe in "
                 "the file: --retrain, or base=retrain_helper(pact, data)",
@@ -118,7 +118,7 @@ def open_subject(
     stated: Certificate | None = None,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
 ) -> Subject:
-    """Records stay what they are; names and paths are opened. Anything else is refused with what is needed.
+    """Records stay what they are; names and paths are opened. Anything else is refused.
 
     stated  the certificate to be checked, if there is one: it says whether values repeat, and names a helper
     """
