@@ -212,9 +212,9 @@ def test_rescale_fills_the_range() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("every", 0, "every: a whole number from 1"),
-        ("most", True, "most: a whole number from 1"),
-        ("bounds", "figure-2", "bounds: a list of names"),
+        ("every", 0, "every: must be an integer >= 1"),
+        ("most", True, "most: must be an integer >= 1"),
+        ("bounds", "figure-2", "bounds: must be a list of names"),
         ("bounds", ["figure-3"], "'figure-3' is not known"),
         ("samples", 0, "samples: must be an integer >= 1"),
         ("seed", 3, "must be a Seed"),
@@ -227,5 +227,5 @@ def test_bad_options(option: str, value: object, said: str, small: Data) -> None
 
 @pytest.mark.parametrize("epoch", [-1, True, 1.5])
 def test_bad_epochs(epoch: int, small: Data) -> None:
-    with pytest.raises(PactError, match="an epoch is a whole number"):
+    with pytest.raises(PactError, match="epoch: must be an integer >= 0"):
         make(small)(epoch, start())

@@ -78,7 +78,7 @@ class Study:
         return self.train_accuracy >= self.least
 
     def to_json(self) -> dict[str, JsonValue]:
-        return asdict(self)
+        return asdict(self) | {"epochs": [one.to_json() for one in self.epochs]}
 
     def summary(self) -> dict[str, JsonValue]:
         """Without the distributions and the lines of the Monitor."""

@@ -27,8 +27,8 @@ class Measured:
         return self.found.get(name)
 
     def __getattr__(self, name: str) -> Any:
-        # A record that is being copied has no fields yet: they must not be looked for here.
-        row = None if name.startswith("_") or name in ("found", "pairs") else QUANTITIES.get(name)
+        # Names with _ are asked for by copy, pickle and notebooks; none is a quantity.
+        row = None if name.startswith("_") else QUANTITIES.get(name)
         if row is None or not set(row.scopes) & set(self._scopes):
             hint = did_you_mean(name, QUANTITIES)
             raise AttributeError(f"{type(self).__name__!r} has no {name!r}" + (f"; {hint}" if hint else ""))

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch import nn
 
 from netpact.bounds import EstimateOptions, estimate_bounds
 from netpact.datasets import Data
-from netpact.measurements import LayerMeasures, MeasureOptions, Quantity, measure
+from netpact.measurements import QUANTITIES, MeasureOptions, Quantity, measure
 from netpact.models.tensors import state_of
 from netpact.monitoring.observation import LayerObservation, Observation
 from netpact.training import error_rate
@@ -46,17 +46,17 @@ def look_at(
         found = estimate_bounds(seen, data, EstimateOptions(cushions="plain"), only=bounds, measures=measures)
         gamma = found.gammas[0] if found.gammas else None
         powers = {name: _finite(found[name].log10) for name in bounds}
-    assert measures.margins is not None, "asked for"
     return Observation(
         epoch=epoch,
         weights=weights,
         train_error=errors / count,
         test_error=None if tested is None else tested[0] / tested[1],
         gamma=gamma,
-        margins={f"{share:g}": number for share, number in measures.margins.quantiles.items()},
+        margins={f"{share:g}": number for share, number in measures["margins"].quantiles.items()},
         bounds=powers,
-        layers=tuple(_observe(layer) for layer in measures.layers),
+        layers=tuple(LayerObservation(layer.name, _columns(layer.found)) for layer in measures.layers),
         seconds=time.perf_counter() - started,
+        network=_columns(measures.found),
     )
 
 
@@ -69,20 +69,14 @@ def digest_weights(module: nn.Module) -> str:
     return found.hexdigest()
 
 
-def _observe(layer: LayerMeasures) -> LayerObservation:
-    cushion = layer.arora_layer_cushion
-    median = None if cushion is None or cushion.samples is None else _finite(float(np.median(cushion.samples)))
-    return LayerObservation(
-        layer.name,
-        _value(cushion),
-        median,
-        _value(layer.min_interlayer_cushion),
-        _value(layer.activation_contraction),
-    )
-
-
-def _value(quantity: Quantity | None) -> float | None:
-    return None if quantity is None else _finite(quantity.value)
+def _columns(found: Mapping[str, Quantity]) -> dict[str, float | None]:
+    columns: dict[str, float | None] = {}
+    for name, quantity in found.items():
+        column = QUANTITIES[name].short or name
+        columns[column] = _finite(quantity.value)
+        if quantity.samples is not None:
+            columns[f"median_{column}"] = _finite(float(np.median(quantity.samples)))
+    return columns
 
 
 def _finite(number: float) -> float | None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from torch import nn
 
 from netpact.bounds import check_names
+from netpact.core.checks import check_choice, check_integer
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes, write_atomically
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
 from netpact.datasets import Data, as_data
-from netpact.measurements import MeasureOptions
+from netpact.measurements import QUANTITIES, MeasureOptions
 from netpact.monitoring.drawing import draw_history
 from netpact.monitoring.looking import MEASURED, digest_weights, look_at
 from netpact.monitoring.observation import Observation, read_line
@@ -24,44 +26,50 @@ from netpact.runs.json_values import decode_json, encode_json
 _KIND = "netpact monitor 1"
 
 
+@dataclass(eq=False, repr=False)
 class Monitor:
     """Looks at a network while it is trained: `monitor(epoch, module)` at the end of an epoch, module untouched.
 
-    data     training data, with a test part if there is one; what netpact.as_data takes
-    file     lines of JSON, the first one about the run; written whole after every look. Where it exists already, the
-             epochs in it are not measured again
-    every    look at each so many-th epoch, and at epoch 1
-    samples  at how many of the training samples Jacobians are looked at
-    most     how many training samples, and how many test samples, are looked at in all; they are drawn once
-    bounds   names out of netpact.bounds.RULES, "figure-2" of Arora et al. 2018 for one
+    data        training data, with a test part if there is one; what netpact.as_data takes
+    file        lines of JSON, the first one about the run; written whole after every look. Where it exists already, the
+                epochs in it are not measured again
+    every       look at each so many-th epoch, and at epoch 1
+    samples     at how many of the training samples Jacobians are looked at
+    most        how many training samples, and how many test samples, are looked at in all; they are drawn once
+    bounds      names out of netpact.bounds.RULES, "figure-2" of Arora et al. 2018 for one
+    quantities  names out of netpact.measurements.QUANTITIES, beside those that the bounds read
 
     All numbers are estimates, from a part of the samples.
     """
 
-    def __init__(
-        self,
-        data: Data | object,
-        file: str | Path | None = None,
-        *,
-        every: int = 1,
-        samples: int = 10,
-        most: int = 1000,
-        bounds: Sequence[str] = ("figure-2", "spec-fro"),
-        seed: Seed | None = None,
-    ) -> None:
-        for option, value in (("every", every), ("most", most)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise PactError(f"a whole number from 1 up is needed, got {value!r}", where=option)
-        if isinstance(bounds, str) or not bounds:
-            raise PactError(f"a list of names that is not empty is needed, got {bounds!r}", where="bounds")
-        self.every = every
-        self.bounds = check_names(bounds)
-        used = Seed(0) if seed is None else seed
-        if not isinstance(used, Seed):
-            raise PactError(f"must be a Seed, got {used!r}", where="seed", hint="write Seed(0)")
-        self._options = MeasureOptions(samples=samples, only=MEASURED, seed=used)
-        self._data = draw_data(as_data(data), most, used)
-        self._path = None if file is None else Path(file)
+    data: Data | object
+    file: str | Path | None = None
+    _: KW_ONLY
+    every: int = 1
+    samples: int = 10
+    most: int = 1000
+    bounds: Sequence[str] = ("figure-2", "spec-fro")
+    quantities: Sequence[str] = ()
+    seed: Seed | None = None
+
+    def __post_init__(self) -> None:
+        check_integer(self.every, where="every", least=1)
+        check_integer(self.most, where="most", least=1)
+        for option, names in (("bounds", self.bounds), ("quantities", self.quantities)):
+            if isinstance(names, str):
+                raise PactError(f"must be a list of names, got {names!r}", where=option)
+        if not self.bounds:
+            raise PactError("must be a list of at least one name", where="bounds")
+        self.bounds = check_names(self.bounds)
+        for name in self.quantities:
+            check_choice(name, QUANTITIES, where="quantities")
+        seed = Seed(0) if self.seed is None else self.seed
+        if not isinstance(seed, Seed):
+            raise PactError(f"must be a Seed, got {seed!r}", where="seed", hint="write Seed(0)")
+        only = tuple(dict.fromkeys((*MEASURED, *self.quantities)))
+        self._options = MeasureOptions(samples=self.samples, only=only, seed=seed)
+        self._data = draw_data(as_data(self.data), self.most, seed)
+        self._path = None if self.file is None else Path(self.file)
         self._history: dict[int, Observation] = {}
         if self._path is not None and self._path.exists():
             self._history = self._read(self._path)
@@ -75,8 +83,7 @@ class Monitor:
 
     def __call__(self, epoch: int, module: nn.Module) -> Observation | None:
         """Look at the network as it is after this epoch; None where it is not this epoch's turn."""
-        if isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0:
-            raise PactError(f"an epoch is a whole number from 0 up, got {epoch!r}", where="epoch")
+        check_integer(epoch, where="epoch", least=0)
         if epoch > 1 and epoch % self.every:
             return None
         weights = digest_weights(module)
@@ -108,7 +115,9 @@ class Monitor:
             "seed": [self._options.seed.number, *self._options.seed.path],
             "bounds": list(self.bounds),
         }
-        return encode_json(facts, where="monitor")
+        # Files of runs that ask for no further quantities read as they always did.
+        further = {"quantities": list(self.quantities)} if self.quantities else {}
+        return encode_json(facts | further, where="monitor")
 
     def _write(self) -> None:
         if self._path is not None:
@@ -125,7 +134,7 @@ class Monitor:
             raise PactError("this is not a file of a monitor", where=str(path), hint="give another file")
         own = decode_json(self._header())
         assert isinstance(own, dict), "made above"
-        other = [name for name in own if header.get(name) != own[name]]
+        other = [name for name in (own | header) if header.get(name) != own.get(name)]
         if other:
             raise PactError(
                 f"this file is of a run with another {', '.join(other)}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 
 from netpact.core.errors import PactError
 from netpact.runs.json_values import decode_json, encode_json
@@ -11,18 +11,23 @@ from netpact.runs.json_values import decode_json, encode_json
 
 @dataclass(frozen=True)
 class LayerObservation:
-    """The worst over the samples that were looked at; None where a number is infinite (a dead layer).
+    """One layer: columns by name, which are attributes too. None where a number is infinite (a dead layer).
 
-    cushion, interlayer  mu_i and mu_i->, as Arora et al. 2018 print them (without bias, clipped)
-    contraction          c_i
-    median_cushion       of mu_i's quotient over the samples, which moves less than the worst
+    The column of a quantity is the worst over the samples that were looked at, median_... their median, which moves
+    less. Names as in netpact.measurements.QUANTITIES; those that have a short name there bear it here: cushion,
+    interlayer, contraction.
     """
 
     name: str
-    cushion: float | None
-    median_cushion: float | None
-    interlayer: float | None
-    contraction: float | None
+    columns: Mapping[str, float | None]
+
+    def __getattr__(self, name: str) -> float | None:
+        if name.startswith("_") or name == "columns" or name not in self.columns:
+            raise AttributeError(f"nothing was observed under the name {name!r}")
+        return self.columns[name]
+
+    def to_json(self) -> dict[str, object]:
+        return {"name": self.name, **self.columns}
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Observation:
     gamma     the margin that the bounds use; None where they use none
     margins   quantiles of the training margins, by share
     bounds    log10 of the capacity of each estimate; None where it is infinite
+    network   columns of the network as a whole, as those of the layers
     """
 
     epoch: int
@@ -44,6 +50,7 @@ class Observation:
     bounds: Mapping[str, float | None]
     layers: tuple[LayerObservation, ...]
     seconds: float
+    network: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:
@@ -51,7 +58,8 @@ class Observation:
         return None if self.test_error is None else self.test_error - self.train_error
 
     def to_json(self) -> dict[str, object]:
-        return asdict(self)
+        record = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return record | {"layers": [layer.to_json() for layer in self.layers]}
 
     def to_line(self) -> str:
         return encode_json(self.to_json(), where=f"epoch {self.epoch}")
@@ -76,14 +84,20 @@ def read_observation(record: object, *, where: str) -> Observation:
     try:
         if not isinstance(record, dict):
             raise TypeError("no record")
-        layers = tuple(LayerObservation(**layer) for layer in record["layers"])
+        layers = tuple(_read_layer(**layer) for layer in record["layers"])
         found = Observation(**{**record, "layers": layers})
-        numbers = (found.train_error, found.seconds, *found.margins.values())
+        numbers = [found.train_error, found.seconds, *found.margins.values()]
+        for columns in (found.network, *(layer.columns for layer in layers)):
+            numbers += [value for value in columns.values() if value is not None]
         if not isinstance(found.epoch, int) or not all(isinstance(number, (int, float)) for number in numbers):
             raise TypeError("a number is missing")
     except (KeyError, TypeError, AttributeError) as error:
         raise _foreign(error, where) from error
     return found
+
+
+def _read_layer(*, name: str, **columns: float | None) -> LayerObservation:
+    return LayerObservation(name, columns)
 
 
 def _foreign(error: Exception, where: str) -> PactError:
