@@ -23,7 +23,9 @@ from netpact.datasets import as_data as as_data
 from netpact.datasets import check_data as check_data
 from netpact.datasets import load_data as load_data
 from netpact.datasets import sort_samples as sort_samples
+from netpact.deviations import DeviationBound as DeviationBound
 from netpact.deviations import Promise as Promise
+from netpact.deviations import deviation_bound as deviation_bound
 from netpact.deviations import promised_error as promised_error
 from netpact.experiments import run_experiment as run_experiment
 from netpact.exploration import search as search

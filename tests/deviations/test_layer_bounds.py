@@ -89,7 +89,7 @@ def test_every_layer_in_the_box_stays_within_the_bound(name: str) -> None:
 
 
 def test_the_bound_of_a_linear_layer_is_attained() -> None:
-    """Everything aligned: only the two terms of rounding are left between measured and promised."""
+    """Everything aligned: only the two terms of rounding are left between measured and bound."""
     layer = nn.Linear(4, 3, bias=False).double()
     with torch.no_grad():
         layer.weight.copy_(torch.eye(3, 4))

@@ -9,7 +9,7 @@ from network.rounding_nets import make_inputs, make_net
 from torch import Tensor, nn
 
 from netpact.datasets import ArraySamples
-from netpact.deviations import promised_error
+from netpact.deviations import deviation_bound
 from netpact.models import build, parse_model
 from netpact.network import ToleranceRun, count_errors, trace
 from netpact.network.rounding import batching
@@ -51,7 +51,7 @@ def test_without_convolutions_the_largest_tensor_counts(monkeypatch: pytest.Monk
     assert samples_at_once(nn.Sequential(nn.Linear(3, 100), nn.Linear(100, 2)).double(), (3,)) == 10
 
 
-@pytest.mark.parametrize("way", ["certify", "verify", "at once", "promise", "box"])
+@pytest.mark.parametrize("way", ["certify", "verify", "at once", "deviation", "box"])
 def test_never_more_are_run(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "_ENTRIES", 4 * 72 * 36)
     sizes = Sizes()
@@ -63,10 +63,10 @@ def test_never_more_are_run(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert count_anew(wide_net(sizes), samples, "float32")[1] == 11
     elif way == "at once":
         assert len(ToleranceRun(wide_net(sizes), "float32")(images).values) == 11
-    elif way == "promise":
+    elif way == "deviation":
         network = trace(wide_net(sizes), samples)
         sizes.seen.clear()  # of tracing
-        assert len(promised_error(network, network.module, samples).promised) == 11
+        assert len(deviation_bound(network, network.module, samples).bounds) == 11
     else:
         module = wide_net(sizes)
         box = make_box(module, module)

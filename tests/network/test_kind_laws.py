@@ -19,7 +19,7 @@ from torch import nn
 from netpact.bounds.norms import measure_norms
 from netpact.coding.format import seal
 from netpact.core.errors import PactError
-from netpact.deviations import promised_error
+from netpact.deviations import deviation_bound
 from netpact.measurements import MeasureOptions, measure
 from netpact.measurements.structure import find_structure
 from netpact.methods import Quantize, compress
@@ -159,9 +159,9 @@ def test_a_kind_added_from_outside_is_known_everywhere() -> None:
     other = copy.deepcopy(module)
     with torch.no_grad():
         other[1].weight.add_(0.25)  # type: ignore[operator]
-    found = promised_error(network, other, data)
+    found = deviation_bound(network, other, data)
     assert found.layers[0].change == pytest.approx(0.25)
-    assert bool((found.measured <= found.promised).all())
+    assert bool((found.measured <= found.bounds).all())
     pact = certify(seal(compress(network, Quantize(bits=6))), data, model=module)
     assert pact.certificate is not None
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from netpact.coding.format import Pact, seal
 from netpact.core.errors import PactError
-from netpact.deviations import promised_error
+from netpact.deviations import deviation_bound
 from netpact.methods import Quantize, compress
 from netpact.network import (
     Network,
@@ -103,19 +103,19 @@ def test_shared_weights_are_certified_and_verified_in_a_fresh_build(make: Any) -
 
 
 @pytest.mark.parametrize("make", [Shared, Tied, TwoNames])
-def test_shared_weights_are_coded_once_and_keep_their_promise(make: Any) -> None:
+def test_shared_weights_are_coded_once_and_keep_their_bound(make: Any) -> None:
     data = drawn(*VECTOR, count=30)
     network = trace(make(), data)
     compressed = compress(network, Quantize(bits=3))
     assert sum(tensor.symbols.size for tensor in compressed.tensors.values()) == network.parameters
     rows = sum(layer.parameters for layer in network.layers)
     assert rows > network.parameters, "each row tells its module's parameters"
-    promise = promised_error(network, compressed, data)
-    assert bool((promise.measured <= promise.promised).all())
-    assert float(promise.measured.min()) > 0
+    deviation = deviation_bound(network, compressed, data)
+    assert bool((deviation.measured <= deviation.bounds).all())
+    assert float(deviation.measured.min()) > 0
 
 
-def test_the_promise_counts_every_run_of_a_shared_layer() -> None:
+def test_the_bound_counts_every_run_of_a_shared_layer() -> None:
     """x -> A (A x) with multiples of the identity: the first run's error is carried on, the second's is added."""
     layer = nn.Linear(3, 3, bias=False)
     module = nn.Sequential(layer, layer)
@@ -124,10 +124,10 @@ def test_the_promise_counts_every_run_of_a_shared_layer() -> None:
         layer.weight.copy_(2 * torch.eye(3))
         other.get_parameter("0.weight").copy_(2.5 * torch.eye(3))
     data = drawn(3)
-    promise = promised_error(module, other, data)
+    deviation = deviation_bound(module, other, data)
     norms = torch.linalg.vector_norm(torch.from_numpy(next(iter(data.train.batches(6)))[0]).double(), dim=1)
     expected = (2.5 * 0.5 + 0.5 * 2.0) * norms
-    torch.testing.assert_close(torch.tensor(promise.promised), expected, rtol=1e-4, atol=0.0)
+    torch.testing.assert_close(torch.tensor(deviation.bounds), expected, rtol=1e-4, atol=0.0)
 
 
 @pytest.mark.parametrize("name", REFUSED)

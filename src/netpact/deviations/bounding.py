@@ -1,4 +1,4 @@
-"""promised_error: compare a network with its compressed form, sample by sample."""
+"""deviation_bound: compare a network with its compressed form, sample by sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data, as_data
 from netpact.deviations.deviation import Walked, Walker
 from netpact.deviations.layer_bounds import compare
-from netpact.deviations.record import LayerPart, Promise
+from netpact.deviations.record import DeviationBound, LayerPart
 from netpact.models import OwnModule
 from netpact.network import Network, trace
 from netpact.network.rounding.batching import samples_at_once
@@ -28,13 +28,13 @@ _DTYPES = {torch.float32: "float32", torch.float64: "float64"}
 _SAME = 1e-9  # of the largest number: what two float64 runs of one network may differ by
 
 
-def promised_error(
+def deviation_bound(
     original: nn.Module | Network,
     compressed: Pact | Compressed | nn.Module | str | Path,
     data: Data | object,
     *,
     progress: Progress | None = None,
-) -> Promise:
+) -> DeviationBound:
     """For each sample a proven bound on |compressed logits - original logits|_2.
 
     A bound e on the difference of the two networks' activations is carried through the network, layer by layer:
@@ -43,7 +43,7 @@ def promised_error(
         sum                   e_1 + e_2          joined tensors    sqrt(e_1^2 + e_2^2)
         activation            its largest slope times e            fixed linear map   its norm times e
 
-    with |h_in(x)| of the original network. docs/promises.md has the whole list. The rounding of both networks, and of
+    with |h_in(x)| of the original network. docs/deviations.md has the whole list. The rounding of both networks, and of
     the bound itself, is included.
 
     original    the network before compression, float32
@@ -58,7 +58,7 @@ def promised_error(
     layers = {layer.name: compare(run=parts[layer.name], other=others[layer.name]) for layer in network.layers}
     walker = Walker(network.module, layers, arithmetic=_arithmetic(network.module), other_arithmetic=_arithmetic(other))
     plain = copy.deepcopy(other).double().eval()
-    promised, measured, seen = [], [], 0
+    bounds, measured, seen = [], [], 0
     for inputs, _ in source.train.batches(min(_BATCH, samples_at_once(plain, source.input_shape))):
         walked = walker(inputs)
         with torch.no_grad():
@@ -68,7 +68,7 @@ def promised_error(
         refuse_violation(found, bound, walked, first=seen)
         if not seen:
             _refuse_other_arithmetic(network.module, other, inputs, bound)
-        promised.append(bound.numpy())
+        bounds.append(bound.numpy())
         measured.append(found.numpy())
         seen += len(inputs)
         if progress is not None:
@@ -76,7 +76,10 @@ def promised_error(
     rows = tuple(
         LayerPart(name, known.size.gain, known.distance.weights, known.distance.shift) for name, known in layers.items()
     )
-    return Promise(np.concatenate(promised), np.concatenate(measured), rows, source.train.name)
+    return DeviationBound(np.concatenate(bounds), np.concatenate(measured), rows, source.train.name)
+
+
+promised_error = deviation_bound  # its former name
 
 
 def _with_own_rounding(walked: Walked) -> torch.Tensor:
@@ -119,7 +122,7 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
         raise PactError(
             f"the two networks are not of one structure: {left} against {right}",
             where="compressed",
-            hint="a promise compares one network under two sets of weights",
+            hint="a deviation bound compares one network under two sets of weights",
         )
 
 

@@ -169,7 +169,7 @@ class Walker:
             raise PactError(
                 "no bound on the difference of two networks is known for:\n  " + "\n  ".join(problems),
                 where="network",
-                hint="docs/promises.md lists what is supported",
+                hint="docs/deviations.md lists what is supported",
             )
         if not isinstance(logits, Deviation):
             raise PactError("the network does not return one tensor of logits computed from its input", where="network")

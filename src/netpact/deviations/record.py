@@ -1,4 +1,4 @@
-"""The record of a promise: for each sample, how far the compressed network's logits can be from the original's."""
+"""The record of a deviation bound: how far the compressed network's logits can be from the original's, by sample."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class LayerPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Promise:
+class DeviationBound:
     """A proven bound on |compressed logits - original logits|_2 for each of the samples, in their order.
 
     It holds for any run of either network in its stated precision, and for both in real numbers. It is no statement
     about other samples, and it does not fail with some probability. measured is what one run found.
     """
 
-    promised: Numbers
+    bounds: Numbers
     measured: Numbers
     layers: tuple[LayerPart, ...]
     data_name: str
 
     def __post_init__(self) -> None:
-        if self.promised.shape != self.measured.shape or self.promised.ndim != 1 or not len(self.promised):
+        if self.bounds.shape != self.measured.shape or self.bounds.ndim != 1 or not len(self.bounds):
             raise PactError(
-                f"one promised and one measured number for each sample is needed, got shapes {self.promised.shape} "
+                f"must have one bound and one measured number for each sample, got shapes {self.bounds.shape} "
                 f"and {self.measured.shape}",
-                where="promise",
+                where="deviation bound",
             )
-        for numbers in (self.promised, self.measured):
+        for numbers in (self.bounds, self.measured):
             numbers.flags.writeable = False
 
     @property
@@ -53,18 +53,23 @@ class Promise:
         return "promise"
 
     @property
+    def promised(self) -> Numbers:
+        """The former name of `bounds`, which is still that of its quantiles in JSON."""
+        return self.bounds
+
+    @property
     def samples(self) -> int:
-        return len(self.promised)
+        return len(self.bounds)
 
     @property
     def looseness(self) -> float:
-        """The median over the samples of promised / measured; infinite where both networks compute the same."""
+        """The median over the samples of bound / measured; infinite where both networks compute the same."""
         with np.errstate(divide="ignore"):
-            return float(np.median(self.promised / self.measured))
+            return float(np.median(self.bounds / self.measured))
 
     def quantiles(self) -> dict[str, float]:
-        """Of the promised errors: least, quarter, median, three quarters, most. Never below the true quantile."""
-        return _quantiles(self.promised)
+        """Of the bounds: least, quarter, median, three quarters, most. Never below the true quantile."""
+        return _quantiles(self.bounds)
 
     def __str__(self) -> str:
         found, seen = self.quantiles(), _quantiles(self.measured)
@@ -75,7 +80,7 @@ class Promise:
         ]
         return "\n".join(
             [
-                f"promise: on these {self.samples:,} samples of {self.data_name} the logits differ by at most "
+                f"deviation bound: on these {self.samples:,} samples of {self.data_name} the logits differ by at most "
                 f"{found['most']:.4g} (median {found['median']:.4g}) in the l2 norm",
                 f"  measured: at most {seen['most']:.4g} (median {seen['median']:.4g})",
                 f"  {'layer':<{width}}  {'|W^|':>10}  {'|W - W^|':>10}  {'|b - b^|':>10}",
@@ -101,3 +106,6 @@ class Promise:
 
 def _quantiles(numbers: Numbers) -> dict[str, float]:
     return {name: float(np.quantile(numbers, share, method="higher")) for name, share in _QUANTILES.items()}
+
+
+Promise = DeviationBound  # its former name

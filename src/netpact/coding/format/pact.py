@@ -34,7 +34,7 @@ _ORIGINAL = "original"  # the one key that may stand in the certificate's JSON b
 
 @dataclass(frozen=True, repr=False)
 class Pact(Displayed):
-    """A small network and a promise about it.
+    """A small network and a guarantee about it.
 
     message      everything the decoder reads, and all that is counted
     certificate  what has been proven about it, or None; the decoder never looks at it

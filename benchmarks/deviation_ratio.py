@@ -1,9 +1,9 @@
-"""How loose promises are: the median over the samples of promised / measured, for every family of networks.
+"""How loose deviation bounds are: the median over the samples of bound / measured, for every family of networks.
 
 Each network is trained on scikit-learn's digits, every pixel doubled (16 x 16), and then compressed in three ways. The
-promise is for the first samples of the test part. A ratio of 1 would say that the calculus knows the difference itself.
+bound is for the first samples of the test part. A ratio of 1 would say that the calculus knows the difference itself.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/promise_ratio.py [--quick]      (about five minutes; --quick: ten seconds)
+Run: OMP_NUM_THREADS=1 python benchmarks/deviation_ratio.py [--quick]      (about five minutes; --quick: ten seconds)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import nn
 
 import netpact
 from netpact.datasets import ArraySamples, Data
-from netpact.deviations import promised_error
+from netpact.deviations import deviation_bound
 
 SAMPLES = 64
 FAMILIES = (
@@ -56,7 +56,7 @@ def ratios(module: nn.Module, data: Data, few: Data) -> tuple[int, list[float]]:
         netpact.compress(network, netpact.Quantize(bits=4)),
         prune(module),
     )
-    return len(network.layers), [promised_error(network, compressed, few).looseness for compressed in ways]
+    return len(network.layers), [deviation_bound(network, compressed, few).looseness for compressed in ways]
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The law of promises: measured <= promised, for every kind of network that is supported."""
+"""The law of deviation bounds: measured <= bound, for every kind of network that is supported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torch.nn import functional
 import netpact
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.deviations import Promise, Walker, compare, promised_error
+from netpact.deviations import DeviationBound, Walker, compare, deviation_bound
 from netpact.network import trace
 
 CLASSES = {"linear": 4}
@@ -55,22 +55,22 @@ def seeded_net(name: str, seed: int) -> nn.Module:
     scale=st.sampled_from([1e-3, 1.0, 30.0]),
     double=st.booleans(),
 )
-def test_measured_never_exceeds_promised(name: str, seed: int, exponent: float, scale: float, double: bool) -> None:
+def test_measured_never_exceeds_the_bound(name: str, seed: int, exponent: float, scale: float, double: bool) -> None:
     original = seeded_net(name, seed)
     compressed = disturb(original, 10**exponent, torch.Generator().manual_seed(seed))
     if double:
         compressed = compressed.double()
     data = data_for(name, scale=scale, seed=seed)
-    promise = promised_error(original, compressed, data)
-    assert bool((promise.measured <= promise.promised).all())
+    deviation = deviation_bound(original, compressed, data)
+    assert bool((deviation.measured <= deviation.bounds).all())
     inputs = next(iter(data.train.batches(64)))[0]
     with torch.no_grad():
         x = torch.from_numpy(inputs)
         apart = original(x).double() - compressed(x.double() if double else x).double()
-    assert bool((torch.linalg.vector_norm(apart, dim=1).numpy() <= promise.promised).all())
+    assert bool((torch.linalg.vector_norm(apart, dim=1).numpy() <= deviation.bounds).all())
 
 
-# The median over the samples of promised / measured at a change of 1 %: how loose the calculus may be, and is not.
+# The median over the samples of bound / measured at a change of 1 %: how loose the calculus may be, and is not.
 LOOSENESS = {
     "linear": 1.01,
     **dict.fromkeys(("mlp", "smooth", "leaky", "gates", "bends"), 12),
@@ -80,12 +80,12 @@ LOOSENESS = {
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_how_loose_promises_are(name: str, record_property: Callable[[str, object], None]) -> None:
+def test_how_loose_bounds_are(name: str, record_property: Callable[[str, object], None]) -> None:
     found = []
     for seed in range(5):
         original = seeded_net(name, seed)
         compressed = disturb(original, 0.01, torch.Generator().manual_seed(seed))
-        found.append(promised_error(original, compressed, data_for(name, scale=1.0)).looseness)
+        found.append(deviation_bound(original, compressed, data_for(name, scale=1.0)).looseness)
     record_property("looseness", float(np.median(found)))
     assert 1 <= np.median(found) <= LOOSENESS[name]
 
@@ -93,10 +93,10 @@ def test_how_loose_promises_are(name: str, record_property: Callable[[str, objec
 def test_equal_networks_differ_by_rounding_alone() -> None:
     for name in NETS:
         original = seeded_net(name, 1)
-        promise = promised_error(original, copy.deepcopy(original), data_for(name, scale=1.0))
-        assert promise.measured.max() == 0
-        assert 0 < promise.promised.max() < 1e-2
-        assert all(part.change == part.shift == 0 for part in promise.layers)
+        deviation = deviation_bound(original, copy.deepcopy(original), data_for(name, scale=1.0))
+        assert deviation.measured.max() == 0
+        assert 0 < deviation.bounds.max() < 1e-2
+        assert all(part.change == part.shift == 0 for part in deviation.layers)
 
 
 def test_the_rounding_of_either_network_is_part_of_it() -> None:
@@ -107,17 +107,17 @@ def test_the_rounding_of_either_network_is_part_of_it() -> None:
         original.weight.copy_(torch.randn(2, 200, generator=generator) * 1e4)
     x = torch.randn(16, 200, generator=generator).numpy()
     data = Data("cancel", 2, ArraySamples(x, np.arange(16) % 2, "cancel", 2))
-    promise = promised_error(original, copy.deepcopy(original), data)
+    deviation = deviation_bound(original, copy.deepcopy(original), data)
     shuffled = torch.randperm(200, generator=generator)
     with torch.no_grad():
         one = original(torch.from_numpy(x))
         other = functional.linear(torch.from_numpy(x)[:, shuffled], original.weight[:, shuffled])
     apart = torch.linalg.vector_norm((one - other).double(), dim=1).numpy()
     assert apart.max() > 0
-    assert (apart <= promise.promised).all()
+    assert (apart <= deviation.bounds).all()
 
 
-def test_methods_files_and_modules_give_one_promise() -> None:
+def test_methods_files_and_modules_give_one_bound() -> None:
     digits = netpact.load_data("digits")
     x, y = next(iter(digits.train.batches(100)))
     data = Data("few", 10, ArraySamples(x, y, "few", 10))
@@ -125,12 +125,12 @@ def test_methods_files_and_modules_give_one_promise() -> None:
     network = trace(original, data)
     compressed = netpact.compress(network, netpact.Quantize(bits=6))
     pact = netpact.seal(compressed)
-    promises = [promised_error(network, form, data) for form in (compressed, pact, pact.to_module())]
-    promises.append(promised_error(original, pact, (x, y)))
-    for promise in promises[1:]:
-        assert np.array_equal(promise.promised, promises[0].promised)
-    finer = promised_error(original, netpact.compress(network, netpact.Quantize(bits=8)), data)
-    assert finer.quantiles()["most"] < promises[0].quantiles()["least"]
+    all_bounds = [deviation_bound(network, form, data) for form in (compressed, pact, pact.to_module())]
+    all_bounds.append(deviation_bound(original, pact, (x, y)))
+    for deviation in all_bounds[1:]:
+        assert np.array_equal(deviation.bounds, all_bounds[0].bounds)
+    finer = deviation_bound(original, netpact.compress(network, netpact.Quantize(bits=8)), data)
+    assert finer.quantiles()["most"] < all_bounds[0].quantiles()["least"]
 
 
 class Own(nn.Module):
@@ -161,13 +161,13 @@ def own_data() -> Data:
 def test_ways_around_a_layer_are_refused(call: Callable[[Any, Tensor], Tensor], problem: str) -> None:
     module = Own(call)
     with pytest.raises(PactError, match=problem):
-        promised_error(module, copy.deepcopy(module), own_data())
+        deviation_bound(module, copy.deepcopy(module), own_data())
 
 
 def test_all_problems_are_named_at_once() -> None:
     module = Own(lambda m, x: m.fc(x + torch.ones(6).to(x.dtype)) + m.fc.bias)
     with pytest.raises(PactError) as caught:
-        promised_error(module, copy.deepcopy(module), own_data())
+        deviation_bound(module, copy.deepcopy(module), own_data())
     assert "add of a Tensor" in caught.value.what
     assert "add by a parameter" in caught.value.what
 
@@ -182,7 +182,7 @@ def test_networks_that_cannot_be_compared() -> None:
         ("net.pact", "net.pact: cannot read the file"),
     ):
         with pytest.raises(PactError, match=problem):
-            promised_error(first, other, own_data())
+            deviation_bound(first, other, own_data())
 
 
 def test_other_code_under_the_same_names_is_found_out() -> None:
@@ -191,24 +191,24 @@ def test_other_code_under_the_same_names_is_found_out() -> None:
     other = copy.deepcopy(module)
     other.call = lambda m, x: m.fc(x) + 1.0
     with pytest.raises(PactError, match=r"differ by .*, more than the proven"):
-        promised_error(module, other, own_data())
+        deviation_bound(module, other, own_data())
 
 
 def test_the_record() -> None:
     original = seeded_net("mlp", 0)
     compressed = disturb(original, 0.1, torch.Generator().manual_seed(0))
-    promise = promised_error(original, compressed, data_for("mlp", scale=1.0))
-    record = json.loads(json.dumps(promise.to_json()))
-    assert record["kind"] == promise.kind == "promise"
-    assert record["promised"]["most"] == promise.promised.max()
+    deviation = deviation_bound(original, compressed, data_for("mlp", scale=1.0))
+    record = json.loads(json.dumps(deviation.to_json()))
+    assert record["kind"] == deviation.kind == "promise"
+    assert record["promised"]["most"] == deviation.bounds.max()
     assert record["promised"]["least"] <= record["promised"]["median"] <= record["promised"]["most"]
     assert [part["name"] for part in record["layers"]] == ["0", "3", "4"]
-    assert "promise: on these 16 samples" in str(promise)
+    assert "deviation bound: on these 16 samples" in str(deviation)
     with pytest.raises(ValueError, match="read-only"):
-        promise.promised[0] = 0
+        deviation.bounds[0] = 0
     with pytest.raises(PactError, match="for each sample"):
-        Promise(np.ones(2), np.ones(3), (), "x")
-    same = promised_error(original, copy.deepcopy(original), data_for("mlp", scale=1.0))
+        DeviationBound(np.ones(2), np.ones(3), (), "x")
+    same = deviation_bound(original, copy.deepcopy(original), data_for("mlp", scale=1.0))
     assert same.to_json()["looseness"] is None
 
 

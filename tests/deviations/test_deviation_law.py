@@ -1,4 +1,4 @@
-"""The law of promises for every family of networks, whatever was done to their weights."""
+"""The law of deviation bounds for every family of networks, whatever was done to their weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from netpact.coding.format.loading import load_module
 from netpact.datasets import ArraySamples, Data
-from netpact.deviations import promised_error
+from netpact.deviations import deviation_bound
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import trace
@@ -98,14 +98,14 @@ def changes_for(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", FAMILIES)
 @torch.no_grad()
-def test_measured_never_exceeds_promised(name: str) -> None:
+def test_measured_never_exceeds_the_bound(name: str) -> None:
     """Both networks in float64, and both in float32, where rounding alone can set them apart."""
     original, data = family(name), drawn()
     x = torch.from_numpy(next(iter(data.train.batches(12)))[0])
     for what in changes_for(name):
         other = CHANGES[what](original, data)
-        promise = promised_error(original, other, data)
+        deviation = deviation_bound(original, other, data)
         single = torch.linalg.vector_norm((other(x) - original(x)).double(), dim=1).numpy()
-        assert bool((promise.measured <= promise.promised).all()), what
-        assert bool((single <= promise.promised).all()), what
-        assert bool(np.isfinite(promise.promised).all()), what
+        assert bool((deviation.measured <= deviation.bounds).all()), what
+        assert bool((single <= deviation.bounds).all()), what
+        assert bool(np.isfinite(deviation.bounds).all()), what
