@@ -35,12 +35,13 @@ from netpact.certificates import Certificate
 from netpact.cli.file_description import describe_file
 from netpact.coding import Bits, Budget, Encoder
 from netpact.coding.coder import Model
-from netpact.coding.format import Compressed, Pact, decode_message
+from netpact.coding.format import Compressed, Header, Pact, Slot, decode_message
 from netpact.coding.format.layout import find_slots
 from netpact.coding.format.loading import load_module
 from netpact.coding.format.message import _code, _code_header, _silent
 from netpact.coding.forms import CodedTensor, Zero
 from netpact.datasets import load_data
+from netpact.layers.rewrites import REWRITES, Rewrite, Step
 from netpact.models import Architecture, build, save_weights
 from netpact.pacts.priors import open_base
 
@@ -97,14 +98,27 @@ def random_architecture(random: Random) -> Architecture:
             continue
 
 
+def random_step(random: Random) -> Step:
+    kind: Callable[..., Rewrite] = REWRITES[int(random.integers(len(REWRITES)))]
+    few = [1, 1, 2, 2, 3, 4, 8, 16, 1 << 30]
+    fields = {name: int(random.choice(few)) for name in REWRITES[kind.code].least}  # type: ignore[attr-defined]
+    return Step(int(random.integers(40)), kind(**fields))
+
+
 def invented(random: Random) -> bytes:
     recorder, architecture = Recorder(), random_architecture(random)
     nothing = {"": CodedTensor(Zero(), np.zeros(0, dtype=np.int64), (1,))}
-    _code_header(recorder, Compressed(architecture, nothing, ("float32", "float64")[random.integers(2)]), _silent)
+    steps = tuple(random_step(random) for _ in range(random.choice([0, 0, 1, 1, 2, 3, 30])))
+    arithmetic = ("float32", "float64")[random.integers(2)]
+    _code_header(recorder, Compressed(architecture, nothing, arithmetic, rewrites=steps), _silent)
     header = recorder.seen[: len(recorder.seen) if random.random() < 0.9 else int(random.integers(9))]
     inventor = Inventor(random, header)
+
+    def slots(found: Header) -> tuple[Slot, ...]:
+        return find_slots(found.architecture, found.rewrites, None, max_parameters=LIMITS.max_parameters)
+
     with suppress(PactError):  # what was written so far is a message, too
-        _code(inventor, None, lambda found: find_slots(found, None, max_parameters=LIMITS.max_parameters), _silent)
+        _code(inventor, None, slots, _silent)
     return wrap(inventor.encoder.to_bytes())
 
 

@@ -24,7 +24,12 @@ def folded():
 
 
 @pytest.mark.parametrize(
-    ("model", "opened"), [("resnet:8-2-1", ""), ("my_folded_models:small", "my_folded_models:folded")]
+    ("model", "opened"),
+    [
+        ("resnet:8-2-1", ""),
+        ("my_folded_models:small", "my_folded_models:small"),
+        ("my_folded_models:small", "my_folded_models:folded"),
+    ],
 )
 def test_a_folded_network_goes_the_whole_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], model: str, opened: str
@@ -41,3 +46,8 @@ def test_a_folded_network_goes_the_whole_way(
     capsys.readouterr()
     assert run(["verify", "folded.pact", *opening, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["agreed"] is True
+    assert run(["info", "folded.pact", *opening[2:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rewrites"] == (["layer 3: fold(back=1)"] if opened else [])
+    assert run(["info", "folded.pact", *opening[2:]]) == 0
+    assert ("layer 3: fold(back=1)" in capsys.readouterr().err) == bool(opened)

@@ -12,7 +12,8 @@ from torch import nn
 
 from netpact.certificates import Certificate, code_bits, risk_bound
 from netpact.coding import ShortFloat
-from netpact.coding.format import Compressed, Pact, module_slots
+from netpact.coding.format import Compressed, Pact, own_slots
+from netpact.coding.format.layout import plan_slots
 from netpact.coding.forms import (
     Codebook,
     CodedTensor,
@@ -27,6 +28,7 @@ from netpact.coding.forms import (
     Zero,
     matrix_sides,
 )
+from netpact.layers.rewrites import Fold, LowRankLayer, RemoveChannels, Step
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
 LINEAR, MLP, LENET5, CONV, ORIENTED = 1, 2, 3, 4, 5
@@ -128,16 +130,24 @@ class OwnNet(nn.Module):
         return self.last(torch.relu(self.middle_again(self.middle(hidden))) * self.mask)
 
 
-def compress_own(module: nn.Module, *, arithmetic: str = "float32") -> Compressed:
-    whole = {"norm.num_batches_tracked": 17, "mask": 1}
-    tensors: dict[str, CodedTensor] = {}
-    for place, slot in enumerate(module_slots(module)):
-        if slot.name in whole:
-            symbols = np.full(_size(slot.shape), whole[slot.name], dtype=np.int64)
-            tensors[slot.name] = CodedTensor(Uniform(ShortFloat(0, 0)), symbols, slot.shape)
-        else:
-            tensors[slot.name] = exact(slot.shape, place)
-    return Compressed(OwnModule((6,), 3), tensors, arithmetic)
+def compress_own(module: nn.Module, *, arithmetic: str = "float32", rewrites: tuple[Step, ...] = ()) -> Compressed:
+    shapes = {slot.name: slot.shape for slot in own_slots(module, rewrites)}
+    return Compressed(OwnModule((6,), 3), exact_tensors(shapes), arithmetic, rewrites=rewrites)
+
+
+def compress_rewritten(architecture: Architecture, *rewrites: Step) -> Compressed:
+    shapes = {slot.name: slot.shape for slot in plan_slots(architecture, rewrites)}
+    return Compressed(architecture, exact_tensors(shapes), rewrites=rewrites)
+
+
+def exact_tensors(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, CodedTensor]:
+    """Positive float32 numbers, but for what counts batches or is a mask."""
+    tensors = {name: exact(shape, place) for place, (name, shape) in enumerate(shapes.items())}
+    for name in tensors:
+        if name.endswith("num_batches_tracked") or name == "mask":
+            whole = np.full(_size(shapes[name]), 1 if name == "mask" else 17, dtype=np.int64)
+            tensors[name] = CodedTensor(Uniform(ShortFloat(0, 0)), whole, shapes[name])
+    return tensors
 
 
 NETWORKS: Mapping[str, Compressed] = {
@@ -157,8 +167,23 @@ NETWORKS: Mapping[str, Compressed] = {
     "projection": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projection),
     "own": compress_own(OwnNet()),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
+    "rewritten-conv": compress_rewritten(
+        Architecture(CONV, (3, 4), (2, 9, 8), 5),
+        Step(1, RemoveChannels(outputs=2, inputs=2)),
+        Step(4, RemoveChannels(outputs=4, inputs=2)),
+        Step(9, LowRankLayer(rank=2)),
+        Step(4, LowRankLayer(rank=3)),
+    ),
+    "folded-resnet": compress_rewritten(
+        Architecture(10, (8, 2, 1), (1, 8, 8), 3), Step(2, Fold(1)), Step(7, Fold(0)), Step(10, Fold(1))
+    ),
+    "own-rewritten": compress_own(
+        OwnNet(), arithmetic="float64", rewrites=(Step(2, Fold(1)), Step(1, LowRankLayer(2)), Step(6, LowRankLayer(1)))
+    ),
 }
-GOLDEN = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
+GOLDEN_1 = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
+GOLDEN_2 = ("rewritten-conv", "folded-resnet", "own-rewritten")
+GOLDEN = (*GOLDEN_1, *GOLDEN_2)
 
 
 def module_for(name: str) -> nn.Module | None:

@@ -1,7 +1,7 @@
 """A decoder that grows gets another version: a certificate names the one that it assumes to be older than its data.
 
-The tables below are what version 1 can say, frozen. Never change them: what is added belongs to a later version, with a
-snapshot of its own beside this one.
+The tables below are what each version can say, frozen. Never change them: what is added belongs to a later version,
+with a snapshot of its own beside these.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from netpact.coding.format import DECODER_VERSION, message, seal, versions
 from netpact.coding.forms import FORMS, VARIANTS
 from netpact.core.errors import PactError
 from netpact.datasets import Data
+from netpact.layers.rewrites import REWRITES
 from netpact.models import Architecture
 from netpact.models.families import FAMILIES
 from netpact.models.norms import AS_TRAINED, FOLDED
@@ -52,6 +53,13 @@ VERSION_1: dict[str, Any] = {
     "last sizes": {5: [1, 2, 3, 4], 9: [1, 2], 10: [1, 2], 11: [1, 2], 12: [1, 2], 13: [1, 2]},
 }
 
+# Since version 2 the header ends with a list of rewrites: by code the name, and each field with its smallest value.
+REWRITES_OF_VERSION_2 = {
+    0: ("low-rank", {"rank": 1}),
+    1: ("fold", {"back": None}),
+    2: ("remove-channels", {"outputs": 1, "inputs": 1}),
+}
+
 
 def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
     """Whoever adds a form, a family, a view or a problem meets this test: raise DECODER_VERSION."""
@@ -61,6 +69,7 @@ def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
     assert len(versions.PROBLEMS_SINCE) == len(versions.COMMON_PROBLEMS)
     assert set(versions.LAST_SIZES_SINCE) == {5, *(family.id for family in FAMILIES.values() if family.normed)}
     newest = [*versions.FORMS_SINCE.values(), *versions.FAMILIES_SINCE.values(), *versions.PROJECTIONS_SINCE.values()]
+    newest += [rewrite.since for rewrite in REWRITES.values()]
     newest += [*versions.PROBLEMS_SINCE, *(v for table in versions.LAST_SIZES_SINCE.values() for v in table.values())]
     assert max(newest) == DECODER_VERSION, "the newest version is the one that brought the newest thing"
 
@@ -76,6 +85,12 @@ def test_version_1_is_what_it_was() -> None:
     problems = zip(versions.COMMON_PROBLEMS, versions.PROBLEMS_SINCE, strict=True)
     assert [problem for problem, since in problems if since == 1] == VERSION_1["problems"]
     assert {number: first(table) for number, table in versions.LAST_SIZES_SINCE.items()} == VERSION_1["last sizes"]
+
+
+def test_version_2_is_what_it_was() -> None:
+    found = {code: (kind.name, dict(kind.least)) for code, kind in REWRITES.items() if kind.since == 2}
+    assert found == REWRITES_OF_VERSION_2
+    assert versions.REWRITES_VERSION == 2
 
 
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)
@@ -95,10 +110,10 @@ def test_the_last_sizes_that_exist_are_those_in_the_table(number: int) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_examples_are_messages_of_version_1(name: str) -> None:
-    pact = seal(NETWORKS[name])
-    assert pact.decoder_version == 1
-    assert read_version(pact.message) == 1
+def test_only_examples_with_rewrites_are_messages_of_version_2(name: str) -> None:
+    pact, expected = seal(NETWORKS[name]), 2 if NETWORKS[name].rewrites else 1
+    assert pact.decoder_version == expected
+    assert read_version(pact.message) == expected
 
 
 LINEAR = NETWORKS["linear"]
@@ -135,11 +150,11 @@ def test_a_message_does_not_say_a_higher_version_than_it_needs(monkeypatch: pyte
 
 
 def test_a_version_that_is_not_known_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message, "_version", lambda compressed: 2)
-    monkeypatch.setattr(message, "DECODER_VERSION", 2)
+    monkeypatch.setattr(message, "_version", lambda compressed: 3)
+    monkeypatch.setattr(message, "DECODER_VERSION", 3)
     newer = seal(LINEAR)
     monkeypatch.undo()
-    with pytest.raises(PactError, match="written for decoder version 2, this is version 1"):
+    with pytest.raises(PactError, match="written for decoder version 3, this is version 2"):
         newer.decode()
 
 

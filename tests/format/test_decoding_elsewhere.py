@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from format.format_examples import GOLDEN, NETWORKS, module_for
 
-import netpact.coding.format
+import netpact
 from netpact.coding.format import Compressed, Pact, is_relative, seal
 from netpact.coding.forms import FORMS, Relative
+from netpact.layers.rewrites import REWRITES
 from netpact.models import FAMILIES
 
 SCRIPT = Path(__file__).with_name("decode_elsewhere.py")
@@ -47,7 +48,7 @@ def files_to_decode(folder: Path) -> tuple[str, ...]:
 
 
 def start(setting: str, files: tuple[str, ...], **environment: str) -> subprocess.Popen[str]:
-    source = str(Path(netpact.coding.format.__file__).parents[2])
+    source = str(Path(netpact.__file__).parents[1])
     return subprocess.Popen(
         [sys.executable, "-W", "error", str(SCRIPT), setting, *files],
         env={**os.environ, "PYTHONPATH": source, **environment},
@@ -79,11 +80,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 def test_the_files_are_of_every_kind(runs: Runs) -> None:
-    """A form or family that is new has to appear among the files, or nothing is said about it."""
+    """A form, family or rewrite that is new has to appear among the files, or nothing is said about it."""
     networks = [decoded(Path(file)) for file in runs.files]
     forms = {type(tensor.form) for network in networks for tensor in network.tensors.values()}
     assert forms == set(FORMS.values()) - {Relative}
     assert {network.architecture.id for network in networks} >= set(FAMILIES)
+    assert {type(step.rewrite) for network in networks for step in network.rewrites} == set(REWRITES.values())
     assert {network.arithmetic for network in networks} == {"float32", "float64"}
     assert any(Path(file).parent == RECORDS for file in runs.files)
 

@@ -58,7 +58,7 @@ def test_decoding_gives_back_forms_and_symbols(name: str) -> None:
     compressed = NETWORKS[name]
     message = encode_message(compressed)
     decoded = decode_message(message, module_for(name))
-    assert decoded.arithmetic == compressed.arithmetic
+    assert (decoded.arithmetic, decoded.rewrites) == (compressed.arithmetic, compressed.rewrites)
     for slot, coded in compressed.tensors.items():
         assert decoded.tensors[slot].form == coded.form
         np.testing.assert_array_equal(decoded.tensors[slot].symbols, coded.symbols)
@@ -69,7 +69,10 @@ def test_decoding_gives_back_forms_and_symbols(name: str) -> None:
 def test_the_ledger_adds_up_to_the_message(name: str) -> None:
     ledger = measure_message(NETWORKS[name])
     assert tuple(field for field, _ in ledger[:4]) == HEADER
-    assert len(ledger) == 4 + 2 * len(NETWORKS[name].tensors)
+    steps = NETWORKS[name].rewrites
+    head = 4 + (1 + len(steps) if steps else 0)
+    assert [field for field, _ in ledger[5:head]] == [f"rewrite, {step}" for step in steps]
+    assert len(ledger) == head + 2 * len(NETWORKS[name].tensors)
     ideal = sum(bits for _, bits in ledger)
     assert all(bits >= 0 for _, bits in ledger)
     assert ideal - 16 <= 8 * len(encode_message(NETWORKS[name])) <= 1.002 * ideal + 16

@@ -252,7 +252,7 @@ class Net(nn.Module):
 
 
 def test_a_folded_module_goes_the_whole_way(digits: Data) -> None:
-    """What verification needs is a function that makes the folded structure from an untrained network."""
+    """What verification needs is a function that makes the network, as it was trained or folded."""
 
     def make() -> nn.Module:
         return netpact.fold_batch_norm(Net().eval(), digits)
@@ -262,8 +262,25 @@ def test_a_folded_module_goes_the_whole_way(digits: Data) -> None:
     network = trace(folded, digits)
     assert network.parameters < sum(tensor.numel() for tensor in Net().state_dict().values())
     sealed = seal(compress(network, Quantize(bits=4)))
-    pact = Pact.from_bytes(certify(sealed, digits, model=make).to_bytes())
-    assert verify(pact, digits, model=make).agreed
+    for function in (make, Net):
+        pact = Pact.from_bytes(certify(sealed, digits, model=function).to_bytes())
+        assert verify(pact, digits, model=function).agreed
+    x = torch.from_numpy(next(digits.train.batches(4))[0])
+    trained_net = Net()
+    assert torch.equal(sealed.to_module(make())(x), sealed.to_module(trained_net)(x))
+    assert isinstance(trained_net.norm, nn.BatchNorm2d), "the module that is supplied stays as it was"
+
+
+def test_a_file_that_was_folded_by_the_one_who_opens_it_stays_readable(digits: Data) -> None:
+    """As files of decoder version 1 are: nothing in them tells of the folding."""
+    folded = netpact.fold_batch_norm(trained(Net()), digits)
+    assert trace(folded, digits).rewrites
+    del folded.netpact_rewrites
+    sealed = seal(compress(trace(folded, digits), Quantize(bits=4)))
+    assert sealed.decoder_version == 1
+    assert isinstance(sealed.to_module(netpact.fold_batch_norm(Net().eval(), digits)), Net)
+    with pytest.raises(PactError, match="not the message of the network"):
+        sealed.to_module(Net())
 
 
 @pytest.mark.parametrize("shape", [(5,), (5, 7), (5, 2, 3)])

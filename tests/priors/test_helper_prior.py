@@ -206,7 +206,7 @@ def test_the_split_is_in_the_message_and_counted(case: Case) -> None:
     with pytest.raises(PactError, match=r"message, percent: must be an integer from 1 to 99, got 120"):
         decode_message(encode_message(replace(compressed, split=hostile)))
     absolute = compress(trace(case.network, case.data), Quantize())
-    with pytest.raises(PactError, match="only a network told relative to a base has a split"):
+    with pytest.raises(PactError, match="only a network encoded against a base has a split"):
         replace(absolute, split=Split())
 
 

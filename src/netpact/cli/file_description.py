@@ -38,6 +38,7 @@ def describe_file(file: Path, options: FileOptions, limits: Limits, *, json: boo
                 "classes": architecture.classes,
                 "arithmetic": compressed.arithmetic,
                 "decoder_version": pact.decoder_version,
+                "rewrites": [str(step) for step in compressed.rewrites],
                 "message_bytes": len(pact.message),
                 "code_bits": pact.code_bits,
                 "message_sha256": pact.message_sha256,

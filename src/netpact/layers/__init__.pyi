@@ -1,4 +1,5 @@
 from netpact.layers.affine import ChannelAffine as ChannelAffine
+from netpact.layers.factored import Factored as Factored
 from netpact.layers.oriented import OrientedEdges as OrientedEdges
 from netpact.layers.oriented import count_features as count_features
 from netpact.layers.oriented import orient as orient

@@ -13,7 +13,9 @@ class ChannelAffine(nn.Module):
     It is run as a convolution of one pixel in groups of one channel, so what is known of those holds here too.
     """
 
-    def __init__(self, channels: int, *, device: str | None = None, dtype: torch.dtype | None = None) -> None:
+    def __init__(
+        self, channels: int, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         self.channels = channels
         self.weight = nn.Parameter(torch.ones(channels, device=device, dtype=dtype))

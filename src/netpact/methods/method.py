@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Protocol, runtime_checkable
 
-from netpact.coding.format import ARITHMETICS, Compressed, module_slots
+from netpact.coding.format import ARITHMETICS, Compressed, own_slots
 from netpact.core.errors import one_of, wrong_kind
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
@@ -20,7 +20,7 @@ class Method(Protocol):
     name: ClassVar[str]
 
     def compress(self, network: Network, samples: Samples | None, progress: Progress | None) -> Compressed:
-        """Every parameter and buffer of the network in coded form."""
+        """Every parameter and buffer of the network, rewritten or as it is, in coded form."""
 
 
 def compress(
@@ -46,8 +46,10 @@ def compress(
     network = _as_network(network, given)
     if given is not None:
         network.check_fits(given)
-    compressed = replace(method.compress(network, given, progress), arithmetic=arithmetic, method=repr(method))
-    expected = [(slot.name, slot.shape) for slot in module_slots(network.module)]
+    found = method.compress(network, given, progress)
+    expected = [(slot.name, slot.shape) for slot in own_slots(network.module, found.rewrites)]
+    rewrites = (*network.rewrites, *found.rewrites)
+    compressed = replace(found, arithmetic=arithmetic, method=repr(method), rewrites=rewrites)
     if [(name, tensor.shape) for name, tensor in compressed.tensors.items()] != expected:
         raise AssertionError(f"{method.name} did not code every tensor of the network, in the network's order")
     return compressed

@@ -9,6 +9,7 @@ from netpact.models.architecture import parse_model as parse_model
 from netpact.models.building import build as build
 from netpact.models.building import initialise as initialise
 from netpact.models.building import is_as_built as is_as_built
+from netpact.models.building import sketch as sketch
 from netpact.models.families import FAMILIES as FAMILIES
 from netpact.models.families import OWN_MODULE_ID as OWN_MODULE_ID
 from netpact.models.families import Family as Family

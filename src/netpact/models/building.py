@@ -35,9 +35,15 @@ def build(
             where=f"architecture {architecture}",
             hint="raise max_parameters if you trust where this architecture comes from",
         )
-    module = _sequence(architecture.plan())
+    module = sketch(architecture)
     module.to_empty(device="cpu")
     initialise(module, seed)
+    return module
+
+
+def sketch(architecture: Architecture) -> nn.Sequential:
+    """The module on the meta device: structure and shapes without memory for the weights."""
+    module = _sequence(architecture.plan())
     module.netpact_architecture = architecture  # type: ignore[assignment]
     return module.eval()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
-from netpact.layers import ChannelAffine
+from netpact.layers.rewrites import Fold, Step, find_part, number_of
 from netpact.models import AnyModule, as_module
 from netpact.models.folding import NormAffine, fold_family, is_foldable_family, round_once
 from netpact.network.kinds import KINDS
@@ -29,6 +28,9 @@ def fold_batch_norm(module: AnyModule, data: Data | Samples | object = None) -> 
     it is the only one to read that layer's output, both run once, and no other layer shares the weights. That is seen
     in the graph of one run, not guessed from names; nn.Identity stays in the norm's place. Any other batch norm
     becomes a ChannelAffine. All in float64, then rounded once to float32: the logits differ by rounding alone.
+
+    What was changed stays on the new module as netpact_rewrites: it is written into the file, which is then opened with
+    the module as it was given, or with the folded one.
 
     data  what the network classifies, as for trace; may be left out for networks that build made, which become those
           that build makes of the folded architecture
@@ -54,16 +56,17 @@ def _fold(network: Network, module: nn.Module) -> nn.Module:
     norms = {layer.name: None for layer in network.layers if layer.kind == "batch_norm"}
     if not norms:
         raise PactError("there is no batch norm to fold", where=network.name)
+    steps = []
     for name in norms:
-        norm = module.get_submodule(name)
-        affine = NormAffine.of(norm, where=name)
-        host = _find_host(network, name)
-        if host is None:
-            replacement: nn.Module = _channel_affine(affine)
-        else:
-            _take_in(module.get_submodule(host), affine)
-            replacement = nn.Identity()
-        module = _replace(module, norm, replacement.train(norm.training))
+        norm, host = module.get_submodule(name), _find_host(network, name)
+        affine, number = NormAffine.of(norm, where=name), number_of(module, norm)
+        place = number if host is None else number_of(module, module.get_submodule(host))
+        pair = (affine.scale, affine.shift) if host is None else affine.after(find_part(module, place))
+        steps.append(Step(number, Fold(number - place)))
+        module = steps[-1].rewrite.apply(module, number)
+        layer = find_part(module, place)
+        layer.weight, layer.bias = map(nn.Parameter, pair)
+    module.netpact_rewrites = (*network.rewrites, *steps)  # type: ignore[assignment]
     return module
 
 
@@ -85,35 +88,6 @@ def _find_host(network: Network, name: str) -> str | None:
 def _only_run(network: Network, name: str) -> Layer | None:
     runs = [layer for layer in network.layers if layer.name == name]
     return runs[0] if len(runs) == 1 else None
-
-
-def _take_in(layer: nn.Module, affine: NormAffine) -> None:
-    weight, bias = affine.after(layer)
-    layer.weight = nn.Parameter(weight)
-    layer.bias = nn.Parameter(bias)
-
-
-def _channel_affine(affine: NormAffine) -> ChannelAffine:
-    layer = ChannelAffine(len(affine.scale), dtype=torch.float64)
-    layer.weight = nn.Parameter(affine.scale)
-    layer.bias = nn.Parameter(affine.shift)
-    return layer
-
-
-def _replace(module: nn.Module, old: nn.Module, new: nn.Module) -> nn.Module:
-    """Everywhere: one module may have several names."""
-    if module is old:
-        return new
-    for parent, key in list(_places(module, old)):
-        setattr(parent, key, new)
-    return module
-
-
-def _places(module: nn.Module, wanted: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    for part in module.modules():
-        for key, child in part._modules.items():
-            if child is wanted:
-                yield part, key
 
 
 @torch.no_grad()

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
+from netpact.layers.rewrites import Step
 from netpact.models import AnyModule, Architecture, OwnModule, as_module, is_as_built
 from netpact.network.graph import INPUT, Graph
 from netpact.network.kinds import LAYER_KINDS
@@ -44,8 +45,9 @@ class Network:
 
     In questions about the flow, layer 0 is the network's input and the number of layers + 1 stands for the logits.
 
-    strays  parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). What is computed from
-            them carries a rounding bound like everything else; deviation bounds, which go by layers, have to refuse
+    strays    parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). What is computed
+              from them carries a rounding bound like everything else; deviation bounds, by layers, refuse
+    rewrites  what fold_batch_norm changed in the user's own module: written into the file
     """
 
     module: nn.Module
@@ -54,6 +56,7 @@ class Network:
     name: str
     graph: Graph
     strays: tuple[str, ...] = ()
+    rewrites: tuple[Step, ...] = ()
 
     @property
     def parameters(self) -> int:
@@ -167,7 +170,8 @@ def trace(model: AnyModule, data: Data | Samples | object) -> Network:
     drop_hooks(module)
     architecture = _architecture(module, source)
     name = where if isinstance(architecture, OwnModule) else str(architecture)
-    return Network(module, architecture, layers, name, probed.graph, probed.strays)
+    rewrites = getattr(module, "netpact_rewrites", ()) if isinstance(architecture, OwnModule) else ()
+    return Network(module, architecture, layers, name, probed.graph, probed.strays, rewrites)
 
 
 def _architecture(module: nn.Module, data: Data) -> Architecture | OwnModule:

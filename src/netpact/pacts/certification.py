@@ -65,7 +65,7 @@ def state_risk(
     pact, source, module, ground = subject.pact, subject.data, subject.module, subject.ground
     order = _find_order(subject, public_seed)
     helper = _state_hold_out(subject, delta=delta)
-    version, _, arithmetic = subject.header
+    version, arithmetic = subject.header.version, subject.header.arithmetic
     counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress)
     tested = None if source.test is None else count_errors(module, source.test, arithmetic=arithmetic)
 

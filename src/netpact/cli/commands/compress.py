@@ -55,8 +55,7 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     With --base only the difference from that network is encoded; whoever opens the file needs the base too. A base was
     trained on other data (samples shared with --base-data are refused), or is a helper (train --helper-percent).
 
-    A file of your own module made with --fold is opened with a function that returns
-    netpact.fold_batch_norm(module, data).
+    A file of your own module made with --fold is opened with your module as it is: the file says what was folded.
 
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """

@@ -14,17 +14,19 @@ from netpact.models import Architecture, OwnModule
 
 if TYPE_CHECKING:
     from netpact.datasets import Split
+    from netpact.layers.rewrites import Step
 
 ARITHMETICS = ("float32", "float64")  # coded as one decision; append-only
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compressed(Displayed):
-    """What a method produces and `seal` writes: an architecture and the coded tensors in the network's own order.
+    """What a method produces and `seal` writes: architecture, rewrites, coded tensors in the network's own order.
 
     arithmetic  the precision the network is run in, and that the certificate speaks about
     method      how it was made; for people, not part of the message
     split       which part of the sample the base network has seen; None for one from other data, or without a base
+    rewrites    changes of the architecture's structure, in order; the tensors are those of the rewritten network
     """
 
     architecture: Architecture | OwnModule
@@ -32,6 +34,7 @@ class Compressed(Displayed):
     arithmetic: str = "float32"
     method: str = ""
     split: Split | None = None
+    rewrites: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         if self.arithmetic not in ARITHMETICS:
@@ -39,15 +42,18 @@ class Compressed(Displayed):
         if not self.tensors:
             raise PactError("a network without tensors cannot be compressed")
         if self.split is not None and not is_relative(self):
-            raise PactError("only a network told relative to a base has a split", where="split")
+            raise PactError("only a network encoded against a base has a split", where="split")
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
 
     def __reduce__(self) -> tuple[object, ...]:
         """A mappingproxy can be neither pickled nor copied: the record is made anew from a plain dict."""
-        return type(self), (self.architecture, dict(self.tensors), self.arithmetic, self.method, self.split)
+        fields = (self.architecture, dict(self.tensors), self.arithmetic, self.method, self.split, self.rewrites)
+        return type(self), fields
 
     def display_facts(self) -> dict[str, object]:
         told = {"tensors": len(self.tensors), "symbols": sum(len(tensor.symbols) for tensor in self.tensors.values())}
+        if self.rewrites:
+            told["rewrites"] = len(self.rewrites)
         return {"architecture": str(self.architecture), "method": self.method, **told, "arithmetic": self.arithmetic}
 
     def display_rows(self) -> list[dict[str, object]]:

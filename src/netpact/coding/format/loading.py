@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from typing import Protocol
 
 import torch
@@ -11,10 +10,11 @@ from torch import nn
 
 from netpact.coding.format.arithmetic import keep_arithmetic
 from netpact.coding.format.compressed import Compressed, is_relative
+from netpact.coding.format.layout import rewrite
 from netpact.coding.format.placing import MESSAGE, placed
 from netpact.coding.forms import CodedTensor, Relative, Weights
 from netpact.core.errors import PactError
-from netpact.models import OwnModule, build
+from netpact.models import OwnModule, sketch
 
 
 class Base(Protocol):
@@ -32,14 +32,19 @@ def open_network(compressed: Compressed, module: nn.Module | None, base: Base | 
 
 
 def load_module(compressed: Compressed, module: nn.Module | None, base: Base | None = None) -> nn.Module:
-    """Fill a module of the right architecture. Every tensor is spoiled first: what the message does not set is seen."""
+    """Rewrite and fill a module of the right architecture: the one given is changed.
+
+    Every tensor is spoiled first: what the message does not set is seen.
+    """
     refuse_wrong_base(compressed, base)
     if module is None:
         if isinstance(compressed.architecture, OwnModule):
             raise PactError("the tensors of a user's own module need that module", where="message")
         # The decoder has checked the number of parameters against the caller's limit.
-        module = build(compressed.architecture, max_parameters=sys.maxsize)
-    target = module.eval().to(_DTYPES[compressed.arithmetic])
+        target = rewrite(sketch(compressed.architecture), compressed.rewrites).to_empty(device="cpu")
+    else:
+        target = rewrite(module, compressed.rewrites)
+    target = target.eval().to(_DTYPES[compressed.arithmetic])
     tensors = {**dict(target.named_parameters()), **dict(target.named_buffers())}
     found = {(name, tuple(tensor.shape)) for name, tensor in tensors.items()}
     if other := found ^ {(name, coded.shape) for name, coded in compressed.tensors.items()}:
@@ -76,7 +81,7 @@ def refuse_wrong_base(compressed: Compressed, base: Base | None) -> None:
     """A message that needs a base cannot do without, and one that does not need it has no use for it."""
     if is_relative(compressed) and base is None:
         raise PactError(
-            "this message tells a network as its difference from a base network",
+            "this message encodes a network against a base network",
             where="message",
             hint="supply it: base=open_base(path) in Python, --base FILE on the command line",
         )

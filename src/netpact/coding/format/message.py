@@ -11,7 +11,13 @@ from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, code_choic
 from netpact.coding.format.compressed import ARITHMETICS, Compressed, is_relative
 from netpact.coding.format.layout import Slot, find_slots, plan_slots
 from netpact.coding.format.placing import MESSAGE, placed
-from netpact.coding.format.versions import COMMON_PROBLEMS, DECODER_VERSION, lowest_version, refuse_newer
+from netpact.coding.format.versions import (
+    COMMON_PROBLEMS,
+    DECODER_VERSION,
+    REWRITES_VERSION,
+    lowest_version,
+    refuse_newer,
+)
 from netpact.coding.forms import FORMS, CodedTensor, Form
 from netpact.core.errors import PactError
 from netpact.core.limits import MAX_PARAMETERS, Limits
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from netpact.datasets import Split
+    from netpact.layers.rewrites import Step
 
 DEFAULT_MAX_PARAMETERS = MAX_PARAMETERS
 _MOST_SIZES = 64
@@ -38,9 +45,10 @@ class Header(NamedTuple):
     version: int
     architecture: Architecture | OwnModule
     arithmetic: str
+    rewrites: tuple[Step, ...] = ()
 
 
-SlotsOf = Callable[[Architecture | OwnModule], tuple[Slot, ...]]
+SlotsOf = Callable[[Header], tuple[Slot, ...]]
 Note = Callable[[str], None]
 
 
@@ -60,8 +68,8 @@ def decode_message(
     """
     limits = Limits.of(max_parameters)
 
-    def slots(architecture: Architecture | OwnModule) -> tuple[Slot, ...]:
-        return find_slots(architecture, module, max_parameters=limits.max_parameters)
+    def slots(header: Header) -> tuple[Slot, ...]:
+        return find_slots(header.architecture, header.rewrites, module, max_parameters=limits.max_parameters)
 
     compressed = _code(Decoder(message, Budget(limits, message_bytes=len(message))), None, slots, _silent)
     if encode_message(compressed) != message:
@@ -101,7 +109,7 @@ def _own_slots(compressed: Compressed) -> SlotsOf:
     architecture = compressed.architecture
     # The decoder knows order and shapes from the architecture alone: others would come back as another network.
     if isinstance(architecture, Architecture):
-        planned = plan_slots(architecture)
+        planned = plan_slots(architecture, compressed.rewrites)
         if _names_and_shapes(slots) != _names_and_shapes(planned):
             raise PactError(
                 f"the tensors of {architecture} are, in this order: {_names_and_shapes(planned)}; "
@@ -122,11 +130,11 @@ def _silent(field: str) -> None:
 
 def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note) -> Compressed:
     with placed(MESSAGE):
-        version, architecture, arithmetic = _code_header(coder, known, note)
+        header = _code_header(coder, known, note)
+        slots = slots_of(header)
     tensors: dict[str, CodedTensor] = {}
     forms = _FormBook()
-    slots = slots_of(architecture)
-    module_bytes = _MODULE_BYTES[arithmetic] * sum(math.prod(slot.shape) for slot in slots)
+    module_bytes = _MODULE_BYTES[header.arithmetic] * sum(math.prod(slot.shape) for slot in slots)
     largest = 0
     for slot in slots:
         tensor = None if known is None else known.tensors[slot.name]
@@ -141,8 +149,9 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
             symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, slot.grid, contexts)
             note(f"{slot.name}: {len(symbols):,} symbols")
         tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
-    compressed = Compressed(architecture, tensors, arithmetic, method=known.method if known else "")
-    refuse_newer(version, _version(compressed))
+    method = known.method if known else ""
+    compressed = Compressed(header.architecture, tensors, header.arithmetic, method, rewrites=header.rewrites)
+    refuse_newer(header.version, _version(compressed))
     if not is_relative(compressed):
         return compressed
     with placed(MESSAGE):
@@ -181,7 +190,8 @@ class _FormBook:
 
 
 def _version(compressed: Compressed) -> int:
-    return lowest_version(compressed.architecture, (tensor.form for tensor in compressed.tensors.values()))
+    forms = (tensor.form for tensor in compressed.tensors.values())
+    return lowest_version(compressed.architecture, forms, compressed.rewrites)
 
 
 def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
@@ -201,9 +211,13 @@ def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
     identity = code_uint(coder, None if architecture is None else architecture.id)
     sizes = _code_sizes(coder, None if architecture is None else architecture.sizes, most=_MOST_SIZES)
     note("architecture")
-    if identity == OWN_MODULE_ID and not sizes:
-        return Header(version, OwnModule(input_shape, classes), arithmetic)
-    return Header(version, Architecture(identity, sizes, input_shape, classes), arithmetic)
+    own = identity == OWN_MODULE_ID and not sizes
+    found = OwnModule(input_shape, classes) if own else Architecture(identity, sizes, input_shape, classes)
+    if version < REWRITES_VERSION:
+        return Header(version, found, arithmetic)
+    from netpact.coding.format.rewriting import code_rewrites  # few messages have any: the others import less
+
+    return Header(version, found, arithmetic, code_rewrites(coder, None if known is None else known.rewrites, note))
 
 
 def _code_problem(coder: Coder, architecture: Architecture | OwnModule | None) -> tuple[tuple[int, ...], int]:

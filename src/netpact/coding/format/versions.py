@@ -9,12 +9,17 @@ and a message never says more than its version can.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from netpact.coding.forms import Form, Projection
 from netpact.core.errors import PactError
 from netpact.models import Architecture, OwnModule
 
-DECODER_VERSION = 1
+if TYPE_CHECKING:
+    from netpact.layers.rewrites import Step
+
+DECODER_VERSION = 2
+REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 
 # Tags of forms, ids of families, and kinds of projections.
 FORMS_SINCE: Mapping[int, int] = dict.fromkeys(range(9), 1)
@@ -38,9 +43,10 @@ COMMON_PROBLEMS: tuple[tuple[tuple[int, ...], int], ...] = (
 PROBLEMS_SINCE: tuple[int, ...] = (1, 1, 1, 1, 1)
 
 
-def lowest_version(architecture: Architecture | OwnModule, forms: Iterable[Form]) -> int:
-    """The first version that can say this network."""
+def lowest_version(architecture: Architecture | OwnModule, forms: Iterable[Form], rewrites: Iterable[Step] = ()) -> int:
+    """The first version that can encode this network."""
     used = [1, _since(FAMILIES_SINCE, architecture.id, what="architecture")]
+    used += [step.rewrite.since for step in rewrites]
     problem = (architecture.input_shape, architecture.classes)
     if problem in COMMON_PROBLEMS:
         used.append(PROBLEMS_SINCE[COMMON_PROBLEMS.index(problem)])

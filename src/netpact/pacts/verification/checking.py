@@ -95,7 +95,7 @@ def check_risk(subject: Subject, certificate: Certificate, progress: Progress | 
 def _compare_statement(subject: Subject, certificate: Certificate) -> list[str]:
     """What can be compared without running the network. Bits are recounted from the message itself."""
     message, data = subject.pact.message, subject.data
-    version, _, arithmetic = subject.header
+    version, arithmetic = subject.header.version, subject.header.arithmetic
     length = len(message)
     # Elias delta of length + 1, written out a second time.
     digits = (length + 1).bit_length()

@@ -1,0 +1,48 @@
+"""Two layers in place of one: what a layer of low rank is run as."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import torch
+from torch import nn
+
+_CONV_SETTINGS = ("kernel_size", "stride", "padding", "dilation", "padding_mode")
+
+
+class Factored(nn.Sequential):
+    """second(first(x)): a linear map to few channels, then one to all of them, which has the bias.
+
+    Of a convolution the first one has kernel, stride, padding and dilation, the second one looks at single pixels.
+    """
+
+    def __init__(self, first: nn.Module, second: nn.Module) -> None:
+        super().__init__(OrderedDict(first=first, second=second))
+
+    @torch.no_grad()
+    def dense(self) -> nn.Linear | nn.Conv2d:
+        """One layer for both, in float64."""
+        first, second = (part.dense() if isinstance(part, Factored) else part for part in self)
+        assert isinstance(first, (nn.Linear, nn.Conv2d))
+        assert isinstance(second, (nn.Linear, nn.Conv2d))
+        narrow, wide = first.weight.double(), second.weight.double().flatten(1)
+        layer = resized(first, outputs=len(wide), bias=second.bias is not None).double()
+        layer.weight.copy_((wide @ narrow.flatten(1)).reshape(layer.weight.shape))
+        if layer.bias is not None and second.bias is not None:
+            layer.bias.copy_(second.bias)
+        return layer
+
+
+def resized(
+    layer: nn.Linear | nn.Conv2d, *, outputs: int, inputs: int | None = None, bias: bool | None = None
+) -> nn.Linear | nn.Conv2d:
+    """A layer like this one with other numbers of channels, on the same device; its weights are not set."""
+    settings: dict[str, Any] = {"device": "meta", "dtype": layer.weight.dtype}
+    settings["bias"] = layer.bias is not None if bias is None else bias
+    inputs = layer.weight.shape[1] if inputs is None else inputs
+    if isinstance(layer, nn.Conv2d):
+        settings |= {name: getattr(layer, name) for name in _CONV_SETTINGS}
+    made = type(layer)(inputs, outputs, **settings)
+    # Made without memory first: torch's own initialisation would take from the global random stream.
+    return made.to_empty(device=layer.weight.device).train(layer.training)

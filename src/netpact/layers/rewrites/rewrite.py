@@ -1,0 +1,85 @@
+"""What a rewrite is, and how an ordered list of them is applied to a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from torch import nn
+
+from netpact.core.errors import PactError
+
+
+class Rewrite(Protocol):
+    """Another structure in place of one layer. A small frozen record whose fields are integers, all in the message.
+
+    code   its number in messages; append only
+    since  the first decoder version that has it
+    least  for each field the smallest value, None for one of either sign: how it is coded
+    """
+
+    code: ClassVar[int]
+    name: ClassVar[str]
+    since: ClassVar[int]
+    least: ClassVar[Mapping[str, int | None]]
+
+    def apply(self, module: nn.Module, layer: int) -> nn.Module:
+        """The module with the new structure at that place: changed itself, or another one if the place is the root.
+
+        New weights are not set; they are where the old ones were, which may be the meta device.
+        """
+
+    def dense(self, layer: nn.Module) -> nn.Module:
+        """One ordinary layer, in float64, with the linear map of what stands in the layer's place."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rewrite of a list. layer counts the module's parts as `modules()` lists them when this step is applied."""
+
+    layer: int
+    rewrite: Rewrite
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name}={getattr(self.rewrite, name)}" for name in self.rewrite.least)
+        return f"layer {self.layer}: {self.rewrite.name}({told})"
+
+
+def apply_steps(module: nn.Module, steps: Iterable[Step]) -> nn.Module:
+    """Change a module step by step; a later one sees what the earlier ones made."""
+    for step in steps:
+        try:
+            module = step.rewrite.apply(module, step.layer)
+        except PactError as error:
+            raise PactError(error.what, where=f"rewrite of {step}", hint=error.hint) from error
+        # Of a network of ours: it is no longer what that architecture builds.
+        vars(module).pop("netpact_architecture", None)
+    return module
+
+
+def find_part(module: nn.Module, number: int) -> nn.Module:
+    parts = list(module.modules())
+    if not 0 <= number < len(parts):
+        raise PactError(f"the module has the layers 0 to {len(parts) - 1}, got {number}")
+    return parts[number]
+
+
+def number_of(module: nn.Module, part: nn.Module) -> int:
+    return next(number for number, found in enumerate(module.modules()) if found is part)
+
+
+def replace_part(module: nn.Module, old: nn.Module, new: nn.Module) -> nn.Module:
+    """Everywhere: one module may have several names."""
+    new.train(old.training)
+    if module is old:
+        return new
+    for part in list(module.modules()):
+        for name, child in part._modules.items():
+            if child is old:
+                part._modules[name] = new
+    return module
+
+
+def refuse_layer(layer: nn.Module, needed: str) -> PactError:
+    return PactError(f"{needed} is needed, the layer is {type(layer).__name__}({layer.extra_repr()})")
