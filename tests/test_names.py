@@ -31,7 +31,7 @@ MISSPELLED: dict[str, tuple[Callable[[], object], str]] = {
     "method": (lambda: make_method("quantise", {}), "quantize"),
     "option of a method": (lambda: make_method("quantize", {"bit": "3"}), "bits"),
     "grid": (lambda: netpact.Quantize(grid="tenary"), "ternary"),
-    "bound": (lambda: check_names(["theorem-4-1"]), "theorem-4.1"),
+    "bound": (lambda: check_names(["arora-4-1"]), "arora-4.1"),
     "form of a bound": (
         lambda: risk_bound(errors=1, samples=9, code_bits=1, delta=0.1, form="hoefding"),
         "hoeff",

@@ -5,7 +5,6 @@ __all__: list[str]
 from netpact.algebra import OperatorNorm as OperatorNorm
 from netpact.algebra import operator_norm as operator_norm
 from netpact.bounds import Estimate as Estimate
-from netpact.bounds import compare_with_lemmas as compare_with_lemmas
 from netpact.bounds import estimate_bounds as estimate_bounds
 from netpact.certificates import Certificate as Certificate
 from netpact.certificates import risk_bound as risk_bound
@@ -62,6 +61,7 @@ from netpact.pacts.priors import retrain_helper as retrain_helper
 from netpact.pacts.priors import train_helper as train_helper
 from netpact.pacts.verification import Verdict as Verdict
 from netpact.pacts.verification import verify as verify
+from netpact.papers.arora.lemmas import compare_with_lemmas as compare_with_lemmas
 from netpact.training import Recipe as Recipe
 from netpact.training import Trained as Trained
 from netpact.training import TrainOptions as TrainOptions

@@ -7,9 +7,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from netpact.bounds.facts import Facts, LayerStability, Stability
+from netpact.bounds import EstimateOptions
+from netpact.bounds.facts import Facts
 from netpact.bounds.norms import LayerNorms
 from netpact.datasets import Data, as_data
+from netpact.papers.arora.stability import LayerStability, Stability
 
 Matrix = NDArray[np.float64]
 
@@ -53,19 +55,22 @@ def norms_by_loops(matrix: Matrix, *, name: str = "") -> LayerNorms:
 
 
 def make_facts(*matrices: Matrix, gamma: float = 0.5, stability: Stability | None = None, samples: int = 100) -> Facts:
-    return Facts(
-        norms=tuple(norms_by_loops(matrix) for matrix in matrices),
-        stability=stability,
-        parameters=sum(matrix.size for matrix in matrices),
-        classes=len(matrices[-1]),
-        samples=samples,
-        input_norm=2.0,
-        output_norm=3.0,
-        gamma=gamma,
-        margin_loss=0.1,
-        errors=0.02,
-        delta=0.05,
-    )
+    known = {
+        "norms": tuple(norms_by_loops(matrix) for matrix in matrices),
+        "stability": stability,
+        "depth": len(matrices),
+        "parameters": sum(matrix.size for matrix in matrices),
+        "classes": len(matrices[-1]),
+        "samples": samples,
+        "input_norm": 2.0,
+        "output_norm": 3.0,
+        **{"foreign": (), "is_chain": True, "is_fully_connected": True, "has_biases": False},
+    }
+    return Facts(EstimateOptions(), known=known, gamma=gamma)
+
+
+def change_facts(facts: Facts, **known: object) -> Facts:
+    return Facts(facts.options, known={**facts.known, **known}, gamma=facts.gamma)
 
 
 def make_stability(*layers: LayerStability, smoothness: float | None = None, biased: bool = False) -> Stability:

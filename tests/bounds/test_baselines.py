@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from bounds.bound_examples import FIRST, SECOND, chain, make_facts, norms_by_loops, some_data
+from bounds.bound_examples import FIRST, SECOND, chain, change_facts, make_facts, norms_by_loops, some_data
 from torch import nn
 
 from netpact import PactError
@@ -18,7 +17,14 @@ from netpact.datasets import as_data
 from netpact.measurements.structure import WeightLayer, find_structure
 from netpact.network import trace
 
-NORM_BASED = ("l1-inf", "frobenius", "spec-l1-2", "bartlett-2017", "spec-fro", "theorem-2.2")
+NORM_BASED = (
+    "bartlett-mendelson-2002",
+    "neyshabur-2015",
+    "bartlett-2017-figure",
+    "bartlett-2017",
+    "neyshabur-2017",
+    "arora-2.2",
+)
 
 
 def capacity(name: str, facts: Facts) -> float:
@@ -31,15 +37,15 @@ def test_capacities_worked_out_by_hand() -> None:
     s = (9 + math.sqrt(17)) / 2
     rows = math.sqrt(5) + 2
     expected = {
-        "l1-inf": 4 * (4 * 3) ** 2,
-        "frobenius": 4 * 25 * 9,
-        "spec-l1-2": 4 * (25 * s + 16 * 13),
+        "bartlett-mendelson-2002": 4 * (4 * 3) ** 2,
+        "neyshabur-2015": 4 * 25 * 9,
+        "bartlett-2017-figure": 4 * (25 * s + 16 * 13),
         "bartlett-2017": 4 * 16 * s * ((7 / 4) ** (2 / 3) + (rows / math.sqrt(s)) ** (2 / 3)) ** 3,
-        "spec-fro": 4 * (2 * 25 * s + 16 * 2 * 9),
-        "theorem-2.2": 2 * 2**2 * 2.0**2 * 4 * (25 * s + 16 * 9),
+        "neyshabur-2017": 4 * (2 * 25 * s + 16 * 2 * 9),
+        "arora-2.2": 2 * 2**2 * 2.0**2 * 4 * (25 * s + 16 * 9),
         "parameters": 8,
-        "vc": 8 * 2 * 3,
-        "theorem-2.1": (8 * 32 * math.log(2) + math.log(20)) / 2,
+        "bartlett-2019": 8 * 2 * 3,
+        "arora-2.1": (8 * 32 * math.log(2) + math.log(20)) / 2,
     }
     for name, value in expected.items():
         assert capacity(name, facts) == pytest.approx(value, rel=1e-12), name
@@ -49,8 +55,8 @@ def test_a_network_gives_the_same_numbers_as_its_matrices() -> None:
     data = some_data(inputs=2, classes=2, count=30)
     found = estimate_bounds(chain(FIRST, SECOND), data, EstimateOptions(gamma=Gamma(value=0.5)))
     x = np.concatenate([batch for batch, _ in data.train.batches()]).astype(np.float64)
-    facts = replace(make_facts(FIRST, SECOND, gamma=0.5), input_norm=float(np.linalg.norm(x, axis=1).max()))
-    for name in (*NORM_BASED, "parameters", "vc"):
+    facts = change_facts(make_facts(FIRST, SECOND, gamma=0.5), input_norm=float(np.linalg.norm(x, axis=1).max()))
+    for name in (*NORM_BASED, "parameters", "bartlett-2019"):
         assert found[name].log_capacity == pytest.approx(RULES[name].log_capacity(facts), abs=1e-6), name
 
 
@@ -143,8 +149,8 @@ def test_l1_inf_as_printed_depends_on_the_unit() -> None:
 def test_theorem_2_2_needs_the_square_of_the_inputs() -> None:
     """Inputs in another unit, the first layer in its inverse: the same classifier, and only |x|^2 sees that."""
     plain = make_facts(FIRST, SECOND)
-    scaled = replace(make_facts(FIRST / 10, SECOND), input_norm=10 * plain.input_norm)
-    rule = RULES["theorem-2.2"].log_capacity
+    scaled = change_facts(make_facts(FIRST / 10, SECOND), input_norm=10 * plain.input_norm)
+    rule = RULES["arora-2.2"].log_capacity
     assert rule(scaled) == pytest.approx(rule(plain), rel=1e-12)
     printed = [rule(facts) - math.log(facts.input_norm) for facts in (plain, scaled)]  # |x| in the place of |x|^2
     assert printed[0] != pytest.approx(printed[1], abs=1.0)

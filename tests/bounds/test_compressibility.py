@@ -58,7 +58,7 @@ def test_margin_used_is_reached_and_never_exceeded() -> None:
     assert 0.95 < worst["l2"] <= 1 + 1e-12
     with pytest.raises(PactError, match="sup, l2"):
         margin_used(1.0, norm="l1")
-    with pytest.raises(PactError, match="from 0 up"):
+    with pytest.raises(PactError, match=">= 0"):
         margin_used(math.nan, norm="l2")
 
 
@@ -85,7 +85,7 @@ def test_share_of_samples_that_fail() -> None:
 
 def test_bad_inputs_of_compressible() -> None:
     samples = some_data(inputs=2, classes=2, count=3).train
-    with pytest.raises(PactError, match="above 0"):
+    with pytest.raises(PactError, match="> 0"):
         compressible(Constant(1.0, 2.0), Constant(1.0, 2.0), samples, 0.0)
     with pytest.raises(PactError, match="shape"):
         compressible(Constant(1.0, 2.0), Constant(1.0, 2.0, 3.0), samples, 1.0)
@@ -121,7 +121,7 @@ def test_theorem_2_1_by_hand() -> None:
     assert valid == pytest.approx(0.11 + math.sqrt((count + math.log(20)) / 400), rel=1e-14)
     printed = finite_class_bound(margin_loss=0.1, log_count=count, samples=200, delta=None)
     assert printed == pytest.approx(0.1 + math.sqrt(count / 200), rel=1e-14)
-    with pytest.raises(PactError, match="samples from 1"):
+    with pytest.raises(PactError, match="samples: must be an integer >= 1"):
         finite_class_bound(margin_loss=0.1, log_count=count, samples=0, delta=0.05)
     with pytest.raises(PactError, match="delta"):
         finite_class_bound(margin_loss=0.1, log_count=count, samples=10, delta=1.0)

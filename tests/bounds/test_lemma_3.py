@@ -12,10 +12,13 @@ from bounds.bound_examples import chain, make_facts, make_layer, make_stability
 from bounds.sign_projection import Matrix, project, run_chain
 
 from netpact.algebra.projection import valid_count
-from netpact.bounds import RULES, EstimateOptions
-from netpact.bounds.arora import output_accuracy
-from netpact.bounds.facts import Stability
-from netpact.bounds.projecting import (
+from netpact.bounds import RULES
+from netpact.datasets import as_data
+from netpact.measurements import MeasureOptions, find_structure, measure
+from netpact.network import trace
+from netpact.papers.arora.facts import read_stability
+from netpact.papers.arora.lemma_3 import (
+    accuracy_for_gamma,
     failure_shares,
     log_accuracies,
     log_count,
@@ -23,10 +26,7 @@ from netpact.bounds.projecting import (
     log_valid_parameters,
     share_spent,
 )
-from netpact.bounds.stability import read_stability
-from netpact.datasets import as_data
-from netpact.measurements import MeasureOptions, find_structure, measure
-from netpact.network import trace
+from netpact.papers.arora.stability import CushionOptions, Stability
 
 TWO = make_stability(
     make_layer(cushion=0.5, interlayer=0.25, units=3), make_layer(cushion=0.8, interlayer=0.5, contraction=2.0, units=2)
@@ -84,9 +84,8 @@ def test_tiny_and_missing_cushions() -> None:
 
 def test_accuracy_of_lemma_10() -> None:
     """eps = gamma / (sqrt 2 max|f|), with max|f| = 3; never above 1."""
-    facts = make_facts(np.eye(2), gamma=0.6)
-    assert output_accuracy(facts) == pytest.approx(0.6 / (math.sqrt(2) * 3))
-    assert output_accuracy(make_facts(np.eye(2), gamma=90.0)) == 1.0
+    assert accuracy_for_gamma(0.6, output_norm=3.0) == pytest.approx(0.6 / (math.sqrt(2) * 3))
+    assert accuracy_for_gamma(90.0, output_norm=3.0) == 1.0
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Case:
         network = trace(chain(*self.matrices, biases=self.biases), data)
         structure = find_structure(network, torch.from_numpy(x))
         measures = measure(network, data, MeasureOptions(samples=len(x)))
-        return read_stability(measures, structure, EstimateOptions(cushions=cushions))
+        return read_stability(measures, structure, CushionOptions(cushions=cushions))
 
     def counts(self, stability: Stability) -> list[int]:
         shares = failure_shares(stability, samples=len(self.inputs), delta=self.delta)
@@ -167,7 +166,7 @@ def test_premises_tell_where_the_lemma_does_not_apply() -> None:
     for rho in (None, 2.1, 6.0):
         stability = make_stability(*layers, smoothness=rho, biased=rho == 2.1)
         facts = make_facts(np.eye(2), np.eye(2), stability=stability)
-        said[rho] = {premise.text: premise for premise in RULES["lemma-3"].asks(facts)}
+        said[rho] = {premise.text: premise for premise in RULES["arora-lemma-3"].premises(facts)}
     assert str(said[2.1]["rho >= 3d"]) == "rho >= 3d: fails, rho = 2.1, 3d = 6"
     assert said[6.0]["rho >= 3d"].holds is True
     assert said[None]["rho >= 3d"].holds is None

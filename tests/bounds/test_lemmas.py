@@ -17,18 +17,6 @@ from scipy.stats import binomtest
 from torch import nn
 
 from netpact.algebra.projection import valid_count
-from netpact.bounds import EstimateOptions, LemmaReport, compare_with_lemmas
-from netpact.bounds.facts import Stability
-from netpact.bounds.lemma_accuracy import (
-    accuracy_for_gamma,
-    filter_accuracy,
-    log_amplifications,
-    log_layer_counts,
-    printed_accuracy,
-    valid_accuracy,
-)
-from netpact.bounds.projecting import failure_shares, log_printed_parameters
-from netpact.bounds.stability import read_stability
 from netpact.coding.format import seal
 from netpact.core.errors import PactError
 from netpact.datasets import Data, as_data
@@ -36,6 +24,17 @@ from netpact.layers import Residual
 from netpact.measurements import MeasureOptions, find_structure, measure
 from netpact.methods import Quantize, RandomProjection, compress
 from netpact.network import trace
+from netpact.papers.arora.facts import read_stability
+from netpact.papers.arora.lemma_3 import accuracy_for_gamma, failure_shares, log_printed_parameters
+from netpact.papers.arora.lemmas import LemmaReport, compare_with_lemmas
+from netpact.papers.arora.lemmas.accuracy import (
+    filter_accuracy,
+    log_amplifications,
+    log_layer_counts,
+    printed_accuracy,
+    valid_accuracy,
+)
+from netpact.papers.arora.stability import Stability
 
 LINEAR = make_layer(cushion=0.5, interlayer=0.25, units=3)
 WIDE = make_layer(cushion=0.8, interlayer=0.5, contraction=2.0, units=2, well_distributed=3.0, overlap=9)
@@ -50,7 +49,7 @@ def read(matrices: list[Matrix], inputs: Matrix) -> Stability:
     data = as_samples(inputs)
     network = trace(chain(*matrices), data)
     structure = find_structure(network, _batch(data))
-    return read_stability(measure(network, data, ALL), structure, EstimateOptions())
+    return read_stability(measure(network, data, ALL), structure)
 
 
 def _batch(data: Data) -> torch.Tensor:
@@ -110,7 +109,7 @@ def test_accuracy_for_a_margin() -> None:
 
 @pytest.mark.parametrize("count", [0, True, 2.0])
 def test_counts_are_whole_numbers(count: int) -> None:
-    with pytest.raises(PactError, match="count: a whole number from 1 up"):
+    with pytest.raises(PactError, match="count: must be an integer >= 1"):
         valid_accuracy(count=count, eta=0.1)
 
 
@@ -230,7 +229,7 @@ def test_a_projected_network(make: Callable[[], nn.Module], variant: str, digits
     assert (report.promise.measured <= report.promise.promised).all()
     text = str(report)
     assert max(map(len, text.splitlines())) <= 80
-    assert all(word in text for word in ("measured", "promise", "estimate"))
+    assert all(word in text for word in ("measured", "deviation bound", "estimate"))
     record = report.to_json()
     json.dumps(record, allow_nan=False)
     assert {row["kind"] for row in record["estimates"]} == {"estimate"}  # type: ignore[attr-defined]
@@ -238,7 +237,7 @@ def test_a_projected_network(make: Callable[[], nn.Module], variant: str, digits
     failing = {premise.text for lemma in report.lemmas for premise in lemma.failing}
     assert ("independent signs in every projected layer" in failing) == (variant == "hadamard")
     assert "rho >= 3d" in failing
-    assert "the biases are told exactly" in failing
+    assert "the biases are encoded exactly" in failing
     assert [layer.count for layer in report.layers] == [round(0.6 * layer.weights) for layer in report.layers]
     if make is small_conv:
         assert [lemma.name for lemma in report.lemmas] == ["lemma-14"]
@@ -254,7 +253,7 @@ def test_lemma_14_by_hand(digits: Data) -> None:
     data = few(digits)
     network = trace(small_conv(), data)
     measures = measure(network, data, MeasureOptions(samples=24))
-    stability = read_stability(measures, find_structure(network, _batch(data)), EstimateOptions())
+    stability = read_stability(measures, find_structure(network, _batch(data)))
     conv, ahead = stability.layers[0], np.exp(log_amplifications(stability))
     shares = failure_shares(stability, samples=24, delta=0.05)
     for place, counts in enumerate(({"0": 10**4, "4": 10**8}, {"0": 10**8, "4": 10**4})):
@@ -310,9 +309,9 @@ def test_what_it_refuses(digits: Data) -> None:
     data = few(digits)
     network = trace(small_mlp(), data)
     module = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Linear(8, 10)).eval()
-    with pytest.raises(PactError, match="batch norm in 2: the lemmas know"):
+    with pytest.raises(PactError, match="batch norm in 2: the lemmas are about"):
         compare_with_lemmas(module, module, data)
-    with pytest.raises(PactError, match="counts: a compressed network tells its counts itself"):
+    with pytest.raises(PactError, match="counts: a compressed network has its own counts"):
         compare_with_lemmas(network, compress(network, Quantize()), data, counts={"1": 3})
     with pytest.raises(PactError, match="counts"):
         compare_with_lemmas(network, network.module, data, counts={"fc9": 3})

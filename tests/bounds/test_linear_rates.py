@@ -9,7 +9,8 @@ import pytest
 from bounds.bound_examples import chain, some_data
 
 from netpact import PactError
-from netpact.bounds import EstimateOptions, Gamma, estimate_bounds, vector_compress_rate, vector_project_rate
+from netpact.bounds import EstimateOptions, Gamma, estimate_bounds
+from netpact.papers.arora.bounds.linear import vector_compress_rate, vector_project_rate
 
 
 def test_rates_by_hand() -> None:
@@ -35,14 +36,14 @@ def test_a_linear_network_by_hand() -> None:
     x = np.concatenate([batch for batch, _ in data.train.batches()]).astype(np.float64)
     longest = math.sqrt(float((x**2).sum(axis=1).max()) + 1)
     margin = 0.26 / (2 * 13 * longest)
-    loss = found["lemma-8"].margin_loss
-    assert found["lemma-8"].value == pytest.approx(loss + math.sqrt(2 / (margin**2 * 50)), rel=1e-6)
-    assert found["lemma-6"].value == pytest.approx(loss + (4 / (margin**2 * 50)) ** (1 / 3), rel=1e-6)
+    loss = found["arora-lemma-8"].margin_loss
+    assert found["arora-lemma-8"].value == pytest.approx(loss + math.sqrt(2 / (margin**2 * 50)), rel=1e-6)
+    assert found["arora-lemma-6"].value == pytest.approx(loss + (4 / (margin**2 * 50)) ** (1 / 3), rel=1e-6)
 
 
 def test_bad_margins_are_refused() -> None:
     for rate in (vector_compress_rate, vector_project_rate):
         with pytest.raises(PactError, match="above 0"):
             rate(margin=0.0, samples=10)
-        with pytest.raises(PactError, match="samples from 1"):
+        with pytest.raises(PactError, match="samples: must be an integer >= 1"):
             rate(margin=1.0, samples=0)

@@ -13,6 +13,7 @@ from torch import nn
 
 from netpact.bounds.margin import margin_used
 from netpact.certificates.inputs import failure_probability
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.datasets import Samples, as_samples
 
@@ -68,8 +69,7 @@ class Compressibility:
 @torch.no_grad()
 def compressible(f: nn.Module, g: nn.Module, samples: Samples | object, gamma: float) -> Compressibility:
     """Is f (gamma, S)-compressible to this g, with S the samples? Both run in float64, in eval mode."""
-    if not (math.isfinite(gamma) and gamma > 0):
-        raise PactError(f"a margin is a finite number above 0, got {gamma!r}", where="gamma")
+    check_number(gamma, where="gamma", above=0)
     first, second = (copy.deepcopy(module).double().eval() for module in (f, g))
     found = []
     for inputs, _ in as_samples(samples).batches(_BATCH):
@@ -96,8 +96,9 @@ def finite_class_bound(
     one that the proof gives. f is compressible to g in the sense of `compressible`, factor 2 included, but for a share
     zeta of the samples.
     """
-    if samples < 1 or not log_count >= 0:
-        raise PactError(f"samples from 1 and a count from 1 are needed, got {samples}, ln {log_count}", where="bound")
+    check_integer(samples, where="samples", least=1)
+    if not log_count >= 0:
+        raise PactError(f"must be a number >= 0, got {log_count!r}", where="log_count")
     if delta is None:
         return margin_loss + zeta + math.sqrt(log_count / samples)
     return margin_loss + zeta + math.sqrt((log_count - math.log(failure_probability(delta))) / (2.0 * samples))

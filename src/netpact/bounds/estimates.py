@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from netpact.bounds.bound import BOUNDS
 from netpact.bounds.estimate import Estimate, finite
-from netpact.bounds.facts import LayerStability
 from netpact.bounds.logs import power_text
 from netpact.core.display import Displayed
 from netpact.core.errors import one_of
@@ -16,7 +16,7 @@ _BEYOND = 1e12  # a percentage that nobody reads digit by digit any more
 
 @dataclass(frozen=True)
 class LayerBudget:
-    """One line of Table 1 of Arora et al. 2018: the effective number of parameters beside that of the weights."""
+    """The effective number of parameters of one layer, beside the number of its weights."""
 
     name: str
     log10_effective: float
@@ -51,8 +51,8 @@ class Estimates(Displayed):
 
     gammas  the margins that were tried: one, or those of a declared grid
     losses  L_gamma of each, on the training samples
-    layers  effective parameters (Table 1), where the measurements were made
-    skipped name of each bound that says nothing about this network, and why
+    layers  effective parameters, where a bound states them
+    skipped name of each bound that does not apply to this network, and why
     """
 
     rows: tuple[Estimate, ...]
@@ -69,10 +69,12 @@ class Estimates(Displayed):
         return "estimate"
 
     def __getitem__(self, name: str) -> Estimate:
+        """By the name of the bound, also by its former one."""
         found = {row.name: row for row in self.rows}
-        if name not in found:
+        current = BOUNDS[name].name if name in BOUNDS else name
+        if current not in found:
             raise one_of(name, found, option="estimate")
-        return found[name]
+        return found[current]
 
     def display_facts(self) -> dict[str, object]:
         least = min(self.rows, key=lambda row: row.log10, default=None)
@@ -123,7 +125,3 @@ class Estimates(Displayed):
             "layers": [layer.to_json() for layer in self.layers],
             "skipped": [{"name": name, "reason": reason} for name, reason in self.skipped],
         }
-
-
-def budget(layer: LayerStability) -> LayerBudget:
-    return LayerBudget(layer.name, layer.log_effective / math.log(10.0), layer.weights)

@@ -25,6 +25,11 @@ def log_product(numbers: Iterable[float]) -> float:
     return math.fsum(found) if all(map(math.isfinite, found := [log(one) for one in numbers])) else -math.inf
 
 
+def capacity_of(excess: float, *, samples: int) -> float:
+    """ln of the capacity C with sqrt(C / samples) = excess: how a bound of another shape states its value."""
+    return 2.0 * log(excess) + math.log(samples)
+
+
 def power_text(log10: float, *, digits: int = 2) -> str:
     """A number by its logarithm to base 10, as a reader sees it: 1e6.40, and words where there is no such power."""
     if math.isfinite(log10):

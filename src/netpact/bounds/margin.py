@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-import torch
+from netpact.core.checks import check_choice, check_number
+from netpact.core.errors import PactError
 
-from netpact.core.errors import PactError, one_of
-from netpact.deviations import margin_needed
-from netpact.network import Margins
+if TYPE_CHECKING:
+    from netpact.network import Margins
 
 
 def _sup(error: float) -> float:
@@ -19,6 +19,10 @@ def _sup(error: float) -> float:
 
 
 def _euclidean(error: float) -> float:
+    import torch  # here: options are read without it
+
+    from netpact.deviations import margin_needed
+
     return float(margin_needed(torch.tensor(error, dtype=torch.float64)))
 
 
@@ -34,10 +38,9 @@ def margin_used(error: float, *, norm: str) -> float:
     Definition 1 of that paper together with its Theorem 2.1 and Corollary A.1 lets e use up e in the sup norm, which
     is too little: f = (1.5, 0) and g = (0.5, 1).
     """
-    if not isinstance(norm, str) or norm not in OUTPUT_NORMS:
-        raise one_of(norm, OUTPUT_NORMS, option="norm")
+    check_choice(norm, OUTPUT_NORMS, where="norm")
     if not error >= 0:
-        raise PactError(f"a number from 0 up is needed, got {error!r}", where="error")
+        raise PactError(f"must be a number >= 0, got {error!r}", where="error")
     return OUTPUT_NORMS[norm](error)
 
 
@@ -58,13 +61,12 @@ class Gamma:
 
     def __post_init__(self) -> None:
         if sum([*(number is not None for number in (self.value, *self._shares)), bool(self.grid)]) != 1:
-            raise PactError("exactly one of value, quantile, right_quantile and grid is needed", where="gamma")
+            raise PactError("exactly one of value, quantile, right_quantile and grid must be given", where="gamma")
         for number in (*self.grid, *([] if self.value is None else [self.value])):
-            if not (math.isfinite(number) and number > 0):
-                raise PactError(f"a margin is a finite number above 0, got {number!r}", where="gamma")
+            check_number(number, where="gamma", above=0)
         for share in self._shares:
-            if share is not None and not 0 <= share < 1:
-                raise PactError(f"a quantile from 0 to below 1 is needed, got {share!r}", where="gamma quantile")
+            if share is not None:
+                check_number(share, where="gamma quantile", least=0, below=1)
 
     @property
     def _shares(self) -> tuple[float | None, float | None]:
@@ -85,7 +87,7 @@ class Gamma:
         found = margins.quantile(min(share, 1.0))
         if not found > 0:
             raise PactError(
-                f"this quantile of the margins is {found:.4g}, and a margin above 0 is needed",
+                f"this quantile of the margins is {found:.4g}, and gamma must be above 0",
                 where="gamma quantile",
                 hint=f"{wrong:.1%} of the samples are errors: take a quantile above that",
             )

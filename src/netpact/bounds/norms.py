@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from netpact.algebra import matrix_norm
-from netpact.core.errors import PactError, one_of
+from netpact.bounds.options import READING_NAMES
+from netpact.core.checks import check_choice
+from netpact.core.errors import PactError
 from netpact.measurements.structure import WeightLayer
 
 
@@ -54,8 +56,7 @@ def measure_norms(layer: WeightLayer, *, convolutions: str = "unrolled") -> Laye
     convolutions  how a convolution becomes a matrix: "unrolled", the linear map that it is on its images, or
                   "reshaped", its filters as the rows of one matrix (in wide use, but no theorem is about that matrix)
     """
-    check_reading(convolutions)
-    rows = READINGS[convolutions](layer)
+    rows = READINGS[check_choice(convolutions, READINGS, where="convolutions")](layer)
     weight = layer.weight.double().flatten(1)
     bias = torch.zeros(len(weight)) if layer.bias is None else layer.bias
     with_bias = torch.cat([weight, bias.double()[:, None]], dim=1)
@@ -70,11 +71,6 @@ def measure_norms(layer: WeightLayer, *, convolutions: str = "unrolled") -> Laye
         l2_l1=float(rows.l2_squared.sqrt().sum()),
         largest_row=float(torch.linalg.vector_norm(with_bias, dim=1).max()),
     )
-
-
-def check_reading(convolutions: str) -> None:
-    if not isinstance(convolutions, str) or convolutions not in READINGS:
-        raise one_of(convolutions, READINGS, option="convolutions")
 
 
 def _reshaped(layer: WeightLayer) -> Rows:
@@ -95,4 +91,6 @@ def _unrolled(layer: WeightLayer) -> Rows:
     return Rows(l1, l2_squared, layer.bound_norm().upper)
 
 
-READINGS: Mapping[str, Callable[[WeightLayer], Rows]] = MappingProxyType({"unrolled": _unrolled, "reshaped": _reshaped})
+READINGS: Mapping[str, Callable[[WeightLayer], Rows]] = MappingProxyType(
+    dict(zip(READING_NAMES, (_unrolled, _reshaped), strict=True))
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -80,8 +81,8 @@ def study_network(
         gamma=found.gammas[0],
         layers=layers,
         random=random,
-        bounds=_powers(found),
-        reshaped=_powers(reshaped),
+        bounds=_powers(found, (_OURS, *NORM_BASED, *_COUNTING)),
+        reshaped=_powers(reshaped, NORM_BASED),
         epochs=() if monitor is None else monitor.history,
     ).to_json()
 
@@ -151,5 +152,5 @@ def _measure(
     return found, layers
 
 
-def _powers(found: Estimates) -> dict[str, float | None]:
-    return {row.name: finite(row.log10) for row in found.rows}
+def _powers(found: Estimates, names: Sequence[str]) -> dict[str, float | None]:
+    return {name: finite(found[name].log10) for name in names}

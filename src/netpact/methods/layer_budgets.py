@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from netpact.core.errors import PactError
+from netpact.core.progress import Progress
+from netpact.core.table import Table
+from netpact.datasets import Samples
+from netpact.network import Network
 
 _LEAST = 2.0**-60  # of a weight beside the largest: whole numbers of parameters do not see less
+
+
+class MeasuredShares(Protocol):
+    """How many coefficients each layer gets, none above its cap, by what was measured on the network."""
+
+    def split(self, total: int, *, caps: Sequence[int]) -> tuple[int, ...]: ...
+
+    def count_for_output(self, eps: float, *, delta: float, caps: Sequence[int]) -> tuple[int, ...]:
+        """For an accuracy eps of the outputs, but for a probability of delta/2."""
+
+    def count_for_gamma(self, gamma: float, *, delta: float, caps: Sequence[int]) -> tuple[int, ...]:
+        """So that no margin above gamma is lost."""
+
+
+@dataclass(frozen=True)
+class MeasuredBudget:
+    """measure(network, samples, names of the weight tensors, progress)"""
+
+    name: str
+    measure: Callable[[Network, Samples, Sequence[str], Progress | None], MeasuredShares]
+
+
+MEASURED_BUDGETS: Table[MeasuredBudget] = Table("budget", "netpact.papers.*.budgets")
 
 
 def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -> tuple[int, ...]:
     """Whole numbers in proportion to the weights, none above its cap, none below 1; they add up to `total`.
 
-    weights  how much each layer asks for, positive; `LayerCushions.split` takes the effective parameters
+    weights  how much each layer asks for, positive
     caps     how many parameters each layer has: more coefficients than that would not pay
 
     What a capped layer leaves over goes to the others, in the same proportion. If the caps add up to less than `total`,

@@ -15,9 +15,8 @@ from netpact.coding.forms import VARIANTS, CodedTensor, Projection, Zero
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError, one_of
 from netpact.core.progress import Progress
-from netpact.methods.cushion_budgets import LayerCushions, measure_cushions
 from netpact.methods.fitting import Array, fit_uniform_step, round_uniform, zero_tensor
-from netpact.methods.layer_budgets import split_budget
+from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredShares, split_budget
 from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
@@ -103,8 +102,8 @@ class RandomProjection:
         sizes = tuple(tensor.numel() for tensor in weights.values())
         if self.budget == CUSHIONS:
             given = self._needed_samples(samples, network)
-            cushions = measure_cushions(network, given, names=tuple(weights), progress=progress)
-            counts = self._counts_by_cushions(cushions, sizes)
+            measured = MEASURED_BUDGETS[CUSHIONS].measure(network, given, tuple(weights), progress)
+            counts = self._counts_by_cushions(measured, sizes)
         else:
             counts = self._counts(sizes)
         projected = {
@@ -129,7 +128,7 @@ class RandomProjection:
             )
         return samples
 
-    def _counts_by_cushions(self, cushions: LayerCushions, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    def _counts_by_cushions(self, cushions: MeasuredShares, sizes: tuple[int, ...]) -> tuple[int, ...]:
         delta = 2 * _FAILURE  # Lemma 3 holds but for a probability of delta/2
         if self.gamma is not None:
             return cushions.count_for_gamma(self.gamma, delta=delta, caps=sizes)

@@ -137,13 +137,14 @@ def _measure(network: Network, data: Data, only: list[str], samples: int) -> Mea
     from netpact.bounds import RULES, check_names
     from netpact.measurements import MeasureOptions, measure
 
-    if not any(RULES[name].measured for name in check_names(only)):
+    needed = dict.fromkeys(quantity for name in check_names(only) for quantity in RULES[name].quantities)
+    if not needed:
         return None
     with progress_bar("measuring") as bar:
         return measure(
             network,
             data,
-            MeasureOptions(samples=samples),
+            MeasureOptions(samples=samples, only=tuple(needed)),
             announce=lambda cost: people.print(str(cost), soft_wrap=True),
             progress=bar,
         )
@@ -162,7 +163,7 @@ def _tell(found: Estimates) -> None:
     for gamma, loss in zip(found.gammas, found.losses, strict=True):
         people.print(f"gamma = {gamma:.4g}: L_gamma = {loss:.2%}; capacity C as in L_gamma + sqrt(C / samples)")
     if found.layers:
-        people.print("effective parameters (Arora et al. 2018, Table 1):")
+        people.print("effective parameters:")
     for layer in found.layers:
         people.print(f"  {layer}", markup=False)
     failing = dict.fromkeys(str(premise) for row in found.rows for premise in row.failing)

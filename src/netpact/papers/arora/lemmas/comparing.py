@@ -1,4 +1,4 @@
-"""compare_with_lemmas: what compression did to a network, beside what is promised and what the lemmas say."""
+"""compare_with_lemmas: what compression did to a network, beside its deviation bound and what the lemmas say."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from netpact.bounds.lemma_case import Case, Told
-from netpact.bounds.lemma_report import LemmaReport
-from netpact.bounds.lemma_table import LEMMAS
+from netpact.bounds.estimating import check_same_data
 from netpact.certificates.inputs import failure_probability
 from netpact.coding.format import Compressed, Pact
 from netpact.coding.format.loading import load_module
 from netpact.coding.forms import Projection
-from netpact.core.errors import PactError, one_of
+from netpact.core.errors import PactError, one_of, wrong_kind
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
 from netpact.deviations import promised_error
@@ -26,6 +24,9 @@ from netpact.measurements.quantity import MOST, Numbers, divide
 from netpact.measurements.streaming import norms_of
 from netpact.models import OwnModule
 from netpact.network import Network, stream_activations, trace
+from netpact.papers.arora.lemmas.case import Case, Projected
+from netpact.papers.arora.lemmas.report import LemmaReport
+from netpact.papers.arora.lemmas.table import LEMMAS
 
 _JACOBIANS = 32  # samples at which cushions are measured where nobody gave measurements
 
@@ -40,32 +41,33 @@ def compare_with_lemmas(
     delta: float = 0.05,
     progress: Progress | None = None,
 ) -> LemmaReport:
-    """Measured errors of a compressed network, the promise, and the lemmas of Arora et al. 2018 for its counts.
+    """Measured errors of a compressed network, its deviation bound, and the lemmas of Arora et al. 2018.
 
     Made for RandomProjection. A layer that was not projected enters the lemmas with |A^ - A|_op / |A|_F as its eps_i,
     without probability, so that any compressed network can be compared.
 
-    measures  what netpact.measure found for this network on these data; measured here at a few samples without
-    counts    by layer, for a module, which does not tell them: k of each layer that was projected onto sign matrices
+    measures  what netpact.measure found for this network on these data. Default: measured here at a few samples
+    counts    for a module, which does not have them: k of each layer that was projected onto sign matrices, by name
     delta     the failure probability in the lemmas; Lemma 3 holds with probability 1 - delta/2
     """
     failure_probability(delta)
     source = as_data(data)
     network = model if isinstance(model, Network) else trace(model, source)
     _refuse_batch_norm(network)
-    other, told = _open(compressed, network, counts)
-    promise = promised_error(network, other, source, progress=progress)
+    other, projected = _open(compressed, network, counts)
+    deviation = promised_error(network, other, source, progress=progress)
     known = measures or measure(network, source, MeasureOptions(samples=_JACOBIANS), progress=progress)
+    check_same_data(known, source.train)
     inputs, _ = next(iter(source.train.batches(2)))
     structure = find_structure(network, torch.from_numpy(inputs))
     changes, norms = _measure_changes(network, other, structure, source.train)
-    case = Case(network, source, known, structure, promise, told, delta=delta, output_norm=float(norms.max()))
+    case = Case(network, source, known, structure, deviation, projected, delta, output_norm=float(norms.max()))
     convolutions = any(layer.kind == "conv2d" for layer in structure.layers)
     chosen = [lemma for lemma in LEMMAS if lemma.convolutions == convolutions]
     return LemmaReport(
         layers=case.compare_layers(other, changes),
-        promise=promise,
-        relative_error=float(divide(promise.measured, norms, side=MOST).max()),
+        promise=deviation,
+        relative_error=float(divide(deviation.measured, norms, side=MOST).max()),
         lemmas=tuple(case.estimate(lemma) for lemma in chosen),
         network=network.name,
         delta=delta,
@@ -74,27 +76,25 @@ def compare_with_lemmas(
 
 def _open(
     compressed: Pact | Compressed | nn.Module, network: Network, counts: Mapping[str, int] | None
-) -> tuple[nn.Module, Told]:
+) -> tuple[nn.Module, Projected]:
     if isinstance(compressed, nn.Module):
         names = [layer.name for layer in network.layers]
         for name in counts or {}:
             if name not in names:
                 raise one_of(name, names, option="counts")
-        return compressed, Told(dict(counts or {}))
+        return compressed, Projected(dict(counts or {}))
     if counts is not None:
-        raise PactError("a compressed network tells its counts itself", where="counts", hint="leave them out")
+        raise PactError("a compressed network has its own counts", where="counts", hint="leave them out")
     if isinstance(compressed, Pact):
         compressed = compressed.decode(network.module if network.is_own_module else None)
     if not isinstance(compressed, Compressed):
-        raise PactError(
-            f"a Pact, a Compressed or a torch.nn.Module is needed, got {type(compressed).__name__}", where="compressed"
-        )
+        raise wrong_kind(compressed, needed="a Pact, a Compressed or a torch.nn.Module", where="compressed")
     own = isinstance(compressed.architecture, OwnModule)
     forms = {name.rpartition(".")[0]: tensor.form for name, tensor in compressed.tensors.items() if _is_weight(name)}
     projected = {name: form for name, form in forms.items() if isinstance(form, Projection) and not form.by_rows}
     dependent = tuple(name for name, form in projected.items() if form.variant != "signs")
     module = load_module(compressed, copy.deepcopy(network.module) if own else None)
-    return module, Told({name: form.count for name, form in projected.items()}, dependent)
+    return module, Projected({name: form.count for name, form in projected.items()}, dependent)
 
 
 def _is_weight(tensor: str) -> bool:
@@ -105,7 +105,7 @@ def _refuse_batch_norm(network: Network) -> None:
     found = [layer.name for layer in network.layers if layer.kind == "batch_norm"]
     if found:
         raise PactError(
-            f"batch norm in {', '.join(found[:3])}: the lemmas know weights and activations only",
+            f"batch norm in {', '.join(found[:3])}: the lemmas are about weights and activations only",
             where=network.name,
             hint="compress and compare netpact.fold_batch_norm(module, data)",
         )

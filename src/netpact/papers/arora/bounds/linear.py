@@ -1,10 +1,16 @@
-"""The rates for linear classifiers (Arora et al. 2018, Lemmas 6 and 8), up to constants and logarithms."""
+"""The rates for linear classifiers, Lemmas 6 and 8, up to constants and logarithms."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+from netpact.bounds.bound import BOUNDS, Bound
 from netpact.bounds.facts import Facts
+from netpact.bounds.logs import capacity_of
+from netpact.bounds.premises import fixed_architecture
+from netpact.bounds.spectral import CONSTANTS
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 
 
@@ -41,18 +47,44 @@ def normalised_margin(facts: Facts) -> float:
 
 
 def lemma_6(facts: Facts) -> float:
-    """ln of the capacity C with sqrt(C/m) = the rate of Lemma 6."""
-    margin = normalised_margin(facts)
-    rate = vector_compress_rate(margin=margin, samples=facts.samples, classes=facts.classes)
-    return 2.0 * math.log(rate) + math.log(facts.samples) if rate else -math.inf
+    rate = vector_compress_rate(margin=normalised_margin(facts), samples=facts.samples, classes=facts.classes)
+    return capacity_of(rate, samples=facts.samples)
 
 
 def lemma_8(facts: Facts) -> float:
-    """ln of the capacity C with sqrt(C/m) = the rate of Lemma 8."""
     rate = vector_project_rate(margin=normalised_margin(facts), samples=facts.samples, classes=facts.classes)
-    return 2.0 * math.log(rate) + math.log(facts.samples) if rate else -math.inf
+    return capacity_of(rate, samples=facts.samples)
+
+
+def refuse_depth(facts: Facts) -> str:
+    fits = facts.depth == 1 and facts.is_fully_connected
+    return "" if fits else f"it is about linear classifiers, and this network has {facts.depth} weight layers"
 
 
 def _check(margin: float, samples: int) -> None:
-    if not margin > 0 or samples < 1:
-        raise PactError(f"a margin above 0 and samples from 1 are needed, got {margin!r}, {samples!r}", where="rate")
+    if not margin > 0:
+        raise PactError(f"must be above 0, got {margin!r}", where="margin")
+    check_integer(samples, where="samples", least=1)
+
+
+_LEMMA_6 = BOUNDS.add(
+    Bound(
+        name="arora-lemma-6",
+        theorem="Arora et al. 2018, Lemma 6 (Vector-Compress)",
+        needs=("norms", "gamma", "input_norm", "samples", "classes"),
+        log_capacity=lemma_6,
+        ignored=CONSTANTS,
+        premises=fixed_architecture,
+        refuses=refuse_depth,
+        former="lemma-6",
+    )
+)
+BOUNDS.add(
+    replace(
+        _LEMMA_6,
+        name="arora-lemma-8",
+        theorem="Arora et al. 2018, Lemma 8 (Vector-Project)",
+        log_capacity=lemma_8,
+        former="lemma-8",
+    )
+)

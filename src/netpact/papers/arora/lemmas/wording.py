@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import textwrap
 
-from netpact.bounds.lemma_report import LayerComparison, LemmaEstimate, LemmaReport, upper_median
 from netpact.measurements.quantity import Numbers
+from netpact.papers.arora.lemmas.report import LayerComparison, LemmaEstimate, LemmaReport, upper_median
 
 _WIDTH = 80
-_LABEL = 28  # letters of "measured", "promise", "estimate lemma-3-printed"
+_LABEL = 28  # letters of "measured", "deviation bound", "estimate lemma-3-printed"
 
 
 def describe(report: LemmaReport) -> str:
-    promise = report.promise
+    deviation = report.promise
     return "\n".join(
         [
             *textwrap.wrap(
-                f"{report.network} and its compressed form on {promise.samples:,} samples of {promise.data_name}, "
+                f"{report.network} and its compressed form on {deviation.samples:,} samples of {deviation.data_name}, "
                 f"delta = {report.delta:g}",
                 width=_WIDTH,
                 subsequent_indent="  ",
@@ -25,8 +25,8 @@ def describe(report: LemmaReport) -> str:
             *_layer_rows(report.layers),
             "",
             f"  {'|f - f^|_2':<{_LABEL}}  {'median':>10}  {'most':>12}",
-            _output_row("measured", promise.measured),
-            _output_row("promise", promise.promised),
+            _output_row("measured", deviation.measured),
+            _output_row("deviation bound", deviation.promised),
             *(line for lemma in report.lemmas for line in _lemma_rows(lemma)),
             f"  measured: at most {report.relative_error:.4g} |f|",
         ]
@@ -36,7 +36,7 @@ def describe(report: LemmaReport) -> str:
 def _layer_rows(layers: tuple[LayerComparison, ...]) -> list[str]:
     heads = [
         ("", "", "", "|A^-A|/|A|", "|x^-x|/|x|", "Lemma 2", "Lemma 13"),
-        ("layer", "weights", "told by", "measured", "measured", "estimate", "estimate"),
+        ("layer", "weights", "numbers", "measured", "measured", "estimate", "estimate"),
     ]
     rows = [
         (

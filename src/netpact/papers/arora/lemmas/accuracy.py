@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 
 from netpact.algebra.projection import check_accuracy
-from netpact.bounds.facts import LayerStability, Stability
 from netpact.bounds.logs import log
-from netpact.bounds.margin import margin_used
-from netpact.bounds.projecting import failure_shares, log_accuracies, log_count
 from netpact.certificates.bisection import safe_end
-from netpact.core.errors import PactError
+from netpact.core.checks import check_integer
+from netpact.papers.arora.lemma_3 import failure_shares, log_accuracies, log_count
+from netpact.papers.arora.stability import LayerStability, Stability
 
 
 def log_amplifications(stability: Stability) -> list[float]:
     """ln of eps / eps_i, layer by layer: what an error of layer i comes to at the output.
 
-        linear layer   6 c d / (mu_i mu_i->)              (Arora et al. 2018, Lemma 3)
+        linear layer   6 c d / (mu_i mu_i->)              (Lemma 3)
         convolution    6 c d beta_i / (mu_i mu_i->)       (Lemma 14, an estimate: Lemma 12 does not hold)
 
     Infinite where a cushion is 0. The window's ceil(kappa/s) is in the count of Algorithm 4, not here.
@@ -42,15 +41,6 @@ def log_layer_counts(stability: Stability, *, samples: int, eps: float, delta: f
     ]
 
 
-def accuracy_for_gamma(gamma: float, *, output_norm: float) -> float:
-    """The relative accuracy of the outputs that leaves every margin above gamma positive:
-
-    eps = gamma / (sqrt(2) max|f(x)|)      (Lemma 10), at most 1 as Lemma 3 asks
-    """
-    used = margin_used(output_norm, norm="l2")
-    return min(1.0, gamma / used) if used > 0 else 1.0
-
-
 def valid_accuracy(*, count: int, eta: float) -> float:
     """The least eps for which `count` sign matrices keep a fixed product but for a probability eta (Lemma 2):
 
@@ -58,7 +48,7 @@ def valid_accuracy(*, count: int, eta: float) -> float:
 
     From above; infinite where no eps up to 1 will do, because the tail is proven for those only.
     """
-    _check_count(count)
+    check_integer(count, where="count", least=1)
     check_accuracy(eps=1.0, eta=eta)
     needed = math.log(4.0 / eta) / count
 
@@ -75,7 +65,7 @@ def printed_accuracy(stability: Stability, *, count: int, samples: int, delta: f
 
     The k behind it is too small: see `valid_accuracy`.
     """
-    _check_count(count)
+    check_integer(count, where="count", least=1)
     depth, widest = len(stability.layers), max(layer.units for layer in stability.layers)
     return math.sqrt(2.0 * math.log(samples * depth * widest / delta) / count)
 
@@ -87,10 +77,5 @@ def filter_accuracy(layer: LayerStability, *, count: int, eta: float) -> float:
 
     An estimate: it rests on Lemma 12, which does not hold.
     """
-    _check_count(count)
+    check_integer(count, where="count", least=1)
     return math.sqrt(layer.overlap) * math.log(1.0 / eta) / math.sqrt(count)
-
-
-def _check_count(count: int) -> None:
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise PactError(f"a whole number from 1 up is needed, got {count!r}", where="count")

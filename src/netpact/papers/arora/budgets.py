@@ -1,4 +1,4 @@
-"""A number of parameters shared out among layers by what Arora et al. 2018 measure on the network."""
+"""A number of parameters shared out among layers by what the paper measures on the network."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import torch
 
-from netpact.bounds.facts import Stability
-from netpact.bounds.lemma_accuracy import accuracy_for_gamma, log_layer_counts
-from netpact.bounds.options import EstimateOptions
-from netpact.bounds.stability import read_stability
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Samples, as_data
 from netpact.measurements import MeasureOptions, find_structure, measure
 from netpact.measurements.folded import fold_for_measuring
-from netpact.methods.layer_budgets import split_budget
+from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredBudget, split_budget
 from netpact.network import Network
 from netpact.network.naming import weight_name
+from netpact.papers.arora.facts import read_stability
+from netpact.papers.arora.lemma_3 import accuracy_for_gamma
+from netpact.papers.arora.lemmas.accuracy import log_layer_counts
+from netpact.papers.arora.stability import CushionOptions, Stability
 
 _JACOBIANS = 32  # samples at which cushions between layers are measured
 # What the shares are made of, and nothing that takes longer.
@@ -46,7 +46,7 @@ class LayerCushions:
     samples: int
 
     def split(self, total: int, *, caps: Sequence[int]) -> tuple[int, ...]:
-        """The total in proportion to the effective parameters (Arora et al. 2018, Table 1), none above its cap:
+        """The total in proportion to the effective parameters (Table 1), none above its cap:
 
         c_i^2 beta_i^2 ceil(kappa/s)^2 / (mu_i^2 mu_i->^2)
         """
@@ -81,7 +81,7 @@ class LayerCushions:
 
 
 def measure_cushions(
-    network: Network, samples: Samples, *, names: Sequence[str], progress: Progress | None = None
+    network: Network, samples: Samples, names: Sequence[str], progress: Progress | None = None
 ) -> LayerCushions:
     """Measure the layers that have these weight tensors. Batch norm is folded for it; the seed is always the same."""
     folded, _ = fold_for_measuring(network, as_data(samples))
@@ -99,8 +99,11 @@ def measure_cushions(
     assert measures.max_output_norm is not None
     return LayerCushions(
         tuple(names),
-        read_stability(measures, structure, EstimateOptions(cushions="plain")),
-        read_stability(measures, structure, EstimateOptions(cushions="with-bias")),
+        read_stability(measures, structure, CushionOptions(cushions="plain")),
+        read_stability(measures, structure, CushionOptions(cushions="with-bias")),
         measures.max_output_norm.value,
         samples.count,
     )
+
+
+MEASURED_BUDGETS.add(MeasuredBudget("cushions", measure_cushions))

@@ -1,12 +1,12 @@
-"""How many numbers random projection needs to keep a network's outputs (Arora et al. 2018, Lemma 3)."""
+"""How many numbers random projection needs to keep a network's outputs: Lemma 3, and the accuracy of Lemma 10."""
 
 from __future__ import annotations
 
 import math
 
-from netpact.algebra.projection import valid_count
-from netpact.bounds.facts import Stability
 from netpact.bounds.logs import log, log_sum
+from netpact.bounds.margin import margin_used
+from netpact.papers.arora.stability import Stability
 
 # eps_i = eps mu_i mu_i-> / (6 c d). The three terms of the induction step take 2/6 + 1/3 + 1/3 of eps/d. The text
 # prints 4, with which they take 2/4 + 1/3 + 1/3 > 1; the lemma's own 72 = 2 * 6^2 is that of 6.
@@ -22,6 +22,15 @@ def share_spent(parts: float) -> float:
     of the activations, with rho >= 3d.
     """
     return 2.0 / parts + 2.0 / 3.0
+
+
+def accuracy_for_gamma(gamma: float, *, output_norm: float) -> float:
+    """The relative accuracy of the outputs that leaves every margin above gamma positive:
+
+    eps = gamma / (sqrt(2) max|f(x)|)      (Lemma 10), at most 1 as Lemma 3 asks
+    """
+    used = margin_used(output_norm, norm="l2")
+    return min(1.0, gamma / used) if used > 0 else 1.0
 
 
 def log_accuracies(stability: Stability, *, eps: float) -> list[float]:
@@ -69,4 +78,6 @@ def log_count(log_eps: float, *, eta: float) -> float:
         return math.inf
     if log_eps < _TINY:
         return math.log(4.0 * math.log(4.0 / eta)) - 2.0 * log_eps
+    from netpact.algebra.projection import valid_count  # takes torch, which the table of bounds is read without
+
     return math.log(valid_count(eps=math.exp(min(log_eps, 0.0)), eta=eta))

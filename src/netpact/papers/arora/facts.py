@@ -5,34 +5,40 @@ from __future__ import annotations
 import math
 from itertools import zip_longest
 
-from netpact.bounds.facts import LayerStability, Stability
-from netpact.bounds.options import CUSHIONS, EstimateOptions
+from netpact.bounds.facts import FACTS, Fact, Facts
 from netpact.core.errors import PactError
 from netpact.measurements import LayerMeasures, Measures, Quantity
 from netpact.measurements.structure import Structure
 from netpact.measurements.weights import frobenius
+from netpact.papers.arora.stability import CushionOptions, LayerStability, Stability
 
-_PER_LAYER = 4  # cushion, interlayer cushion, contraction, spread of the Jacobian
+# The fields of LayerMeasures that each choice of cushions reads: of the layer, and between layers.
+_FIELDS = {
+    "with-bias": ("layer_cushion_with_bias", "min_interlayer_cushion_with_bias"),
+    "plain": ("arora_layer_cushion", "min_interlayer_cushion"),
+    "from-initial": ("cushion_from_initial", "min_interlayer_cushion"),
+}
 _SAME = 1e-9  # two sums of the same squares differ by far less
 
 
-def read_stability(measures: Measures, structure: Structure, options: EstimateOptions) -> Stability:
+def read_stability(measures: Measures, structure: Structure, options: CushionOptions | None = None) -> Stability:
     """The worst values over the samples, or over all but a share zeta of them.
 
     Each quantity leaves out samples of its own, so that each may leave out zeta divided by the number of quantities:
     together they leave out at most zeta (Corollaries A.1 and C.1).
     """
     _check_same_network(measures, structure)
-    share = options.zeta / (_PER_LAYER * len(measures.layers))
-    kind = options.cushions
+    chosen = CushionOptions() if options is None else options
+    share = chosen.zeta / (4 * len(measures.layers))  # cushion, interlayer cushion, contraction, spread of the Jacobian
+    fields = _FIELDS[chosen.cushions]
     covers = {layer.index: layer.cover for layer in structure.layers}
-    layers = tuple(_read_layer(layer, cover=covers[layer.index], kind=kind, share=share) for layer in measures.layers)
+    layers = tuple(_read_layer(layer, fields, cover=covers[layer.index], share=share) for layer in measures.layers)
     smoothness = measures.interlayer_smoothness
     return Stability(
         layers=layers,
         contraction=max(layer.contraction for layer in layers),
         smoothness=None if smoothness is None else smoothness.value,
-        biased=measures.has_biases and kind != "with-bias",
+        biased=measures.has_biases and chosen.cushions != "with-bias",
         jacobian_samples=measures.provenance.jacobian_samples,
     )
 
@@ -51,11 +57,10 @@ def _check_same_network(measures: Measures, structure: Structure) -> None:
             )
 
 
-def _read_layer(layer: LayerMeasures, *, cover: int, kind: str, share: float) -> LayerStability:
-    cushion, interlayer = CUSHIONS[kind](layer)
+def _read_layer(layer: LayerMeasures, fields: tuple[str, str], *, cover: int, share: float) -> LayerStability:
     named = {
-        "layer cushion": cushion,
-        "interlayer cushion": interlayer,
+        "layer cushion": getattr(layer, fields[0]),
+        "interlayer cushion": getattr(layer, fields[1]),
         "activation contraction": layer.activation_contraction,
         "well-distributed Jacobian": layer.well_distributed,
     }
@@ -81,3 +86,21 @@ def _worst(name: str, layer: str, found: Quantity | None, share: float) -> float
             hint="measure it too: without `only`, netpact.measure leaves nothing out",
         )
     return found.zeta_value(share)
+
+
+def _stability(facts: Facts) -> Stability:
+    assert facts.measures is not None, "a bound that needs measurements is only evaluated with them"
+    return read_stability(facts.measures, facts.structure, facts.options.of(CushionOptions))
+
+
+FACTS.add(
+    Fact(
+        "stability",
+        _stability,
+        quantities=(
+            *("frobenius", "activation_contraction", "well_distributed", "interlayer_smoothness"),
+            *("arora_layer_cushion", "min_interlayer_cushion"),
+            *("layer_cushion_with_bias", "min_interlayer_cushion_with_bias"),
+        ),
+    )
+)

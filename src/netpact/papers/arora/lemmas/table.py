@@ -1,12 +1,12 @@
-"""The lemmas about a network's output: which accuracy each grants a layer, and what it leaves out."""
+"""The lemmas about a network's output: which accuracy each grants a projected layer, and what it leaves out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netpact.bounds.facts import LayerStability, Stability
-from netpact.bounds.lemma_accuracy import filter_accuracy, printed_accuracy, valid_accuracy
+from netpact.papers.arora.lemmas.accuracy import filter_accuracy, printed_accuracy, valid_accuracy
+from netpact.papers.arora.stability import LayerStability, Stability
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class ProjectedLayer:
 
 @dataclass(frozen=True, kw_only=True)
 class Lemma:
-    """One lemma about the outputs. rule: the row of the table of bounds with the same premises."""
+    """One lemma about the outputs. bound: the row of the table of bounds with the same premises."""
 
     name: str
     theorem: str
     accuracy: Callable[[ProjectedLayer], float]
-    cushions: str
-    rule: str
-    ignored: tuple[str, ...]
+    bound: str
+    ignored: tuple[str, ...] = ("the rounding of the k numbers",)
+    cushions: str = "with-bias"
     convolutions: bool = False
 
 
@@ -49,31 +49,28 @@ def _filters(layer: ProjectedLayer) -> float:
     return filter_accuracy(layer.known, count=layer.count, eta=layer.eta)
 
 
-_ROUNDING = "the rounding of the k numbers"
+_LEMMA_3 = Lemma(
+    name="lemma-3",
+    theorem="Arora et al. 2018, Lemma 3 with the tail that its proof bears",
+    accuracy=_valid,
+    bound="arora-lemma-3",
+)
 LEMMAS = (
-    Lemma(
-        name="lemma-3",
-        theorem="Arora et al. 2018, Lemma 3 with the tail that its proof bears",
-        accuracy=_valid,
-        cushions="with-bias",
-        rule="lemma-3",
-        ignored=(_ROUNDING,),
-    ),
+    _LEMMA_3,
     Lemma(
         name="lemma-3-printed",
         theorem="Arora et al. 2018, Lemma 3 as printed",
         accuracy=_printed,
+        bound="arora-lemma-3-printed",
+        ignored=(*_LEMMA_3.ignored, "that its k is too small (docs/papers/arora.md)"),
         cushions="plain",
-        rule="lemma-3-printed",
-        ignored=(_ROUNDING, "that its k is too small (docs/papers/arora.md)"),
     ),
     Lemma(
         name="lemma-14",
         theorem="Arora et al. 2018, Lemma 14, the constant of Algorithm 4 taken as 1",
         accuracy=_filters,
-        cushions="with-bias",
-        rule="theorem-5.1",
-        ignored=(_ROUNDING, "the constant of Algorithm 4"),
+        bound="arora-5.1",
+        ignored=(*_LEMMA_3.ignored, "the constant of Algorithm 4"),
         convolutions=True,
     ),
 )

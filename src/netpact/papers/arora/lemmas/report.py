@@ -1,4 +1,4 @@
-"""The record of a compressed network beside the lemmas of Arora et al. 2018: measured, promised, estimated."""
+"""The record of a compressed network beside the lemmas: measured, bounded, estimated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netpact.measurements.quantity import Numbers
 class LayerComparison:
     """One weight layer and what became of it.
 
-    count             k: the numbers that it is told by, where it was projected; None where it was told otherwise
+    count             k: how many numbers encode it, where it was projected; None where it was not
     change            measured: |A^ - A|_F / |A|_F
     output_change     measured: the worst |x^i - x^^i| / |x^i| over the samples, all layers before it compressed too
     product_error     estimate: eps of Lemma 2 for this k, by the valid tail; infinite where that reaches no eps <= 1
@@ -88,7 +88,7 @@ class LemmaReport:
     """A network and its compressed form on given samples. Three kinds of numbers, each named in the table:
 
     measured  what was found on these samples
-    promise   proven for these samples, without probability (netpact.promised_error)
+    promise   the deviation bound: proven for these samples, without probability
     estimate  what the lemmas say for these counts, up to delta, under premises that are listed
     """
 
@@ -100,7 +100,7 @@ class LemmaReport:
     delta: float
 
     def __str__(self) -> str:
-        from netpact.bounds.lemma_wording import describe
+        from netpact.papers.arora.lemmas.wording import describe
 
         return describe(self)
 
@@ -122,5 +122,5 @@ class LemmaReport:
 
 
 def upper_median(numbers: Numbers) -> float:
-    """Of an even number the upper one: what is promised for half of the samples must not be less."""
+    """Of an even number the upper one: what is proven for half of the samples must not be less."""
     return float(np.quantile(numbers, 0.5, method="higher"))

@@ -1,0 +1,87 @@
+"""Bartlett and Mendelson 2002; Bartlett, Foster and Telgarsky 2017; Bartlett, Harvey, Liaw and Mehrabian 2019."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.facts import Facts
+from netpact.bounds.logs import log
+from netpact.bounds.options import NormOptions
+from netpact.bounds.premises import fixed_architecture, plain_chain
+from netpact.bounds.spectral import CONSTANTS, FIGURE, NEEDED, log_norm_product, log_spectral
+
+
+def l1_inf(facts: Facts) -> float:
+    """Figure 2 of Arora et al. 2018 prints it without the square, and then it changes with the unit of f.
+
+    (1/gamma^2) prod_i |A_i|_1,inf^2
+    """
+    return log_norm_product((layer.l1_inf for layer in facts.norms), gamma=facts.gamma)
+
+
+def spec_l1_2(facts: Facts) -> float:
+    """(1/gamma^2) prod_i |A_i|_2^2 sum_i |A_i|_1,2^2 / |A_i|_2^2"""
+    return log_spectral(facts, lambda layer: 2 * log(layer.l1_l2))
+
+
+def margin_bound(facts: Facts) -> float:
+    """Theorem 1.1, with reference matrices 0.
+
+    (1/gamma^2) prod_i |A_i|_2^2 (sum_i (|A_i^T|_2,1 / |A_i|_2)^(2/3))^3
+    """
+    return log_spectral(facts, lambda layer: 2 * log(layer.l2_l1), power=3.0)
+
+
+def vapnik_chervonenkis(facts: Facts) -> float:
+    """The VC dimension of ReLU networks of W parameters and d layers, O(W d log W).
+
+    W d log2 W
+    """
+    count = max(facts.parameters, 2)
+    return math.log(count) + math.log(facts.depth) + math.log(math.log2(count))
+
+
+_L1_INF = BOUNDS.add(
+    Bound(
+        name="bartlett-mendelson-2002",
+        theorem="Bartlett and Mendelson 2002",
+        needs=NEEDED,
+        log_capacity=l1_inf,
+        ignored=FIGURE,
+        premises=plain_chain,
+        options=(NormOptions,),
+        former="l1-inf",
+    )
+)
+_FIGURE_2 = BOUNDS.add(
+    replace(
+        _L1_INF,
+        name="bartlett-2017-figure",
+        theorem="Bartlett et al. 2017 as read in Arora et al. 2018, Figure 2",
+        log_capacity=spec_l1_2,
+        former="spec-l1-2",
+    )
+)
+BOUNDS.add(
+    replace(
+        _FIGURE_2,
+        name="bartlett-2017",
+        theorem="Bartlett, Foster and Telgarsky 2017, Theorem 1.1",
+        log_capacity=margin_bound,
+        ignored=(*CONSTANTS, "the norm of the inputs"),
+        former="",
+    )
+)
+BOUNDS.add(
+    Bound(
+        name="bartlett-2019",
+        theorem="W d log2 W: Bartlett et al. 2019, Theorem 7",
+        needs=("parameters", "depth"),
+        log_capacity=vapnik_chervonenkis,
+        ignored=("constants", "more than two classes"),
+        premises=fixed_architecture,
+        former="vc",
+    )
+)

@@ -1,0 +1,102 @@
+"""Theorems 4.1 and 5.1 and Figure 2, from measured properties: ln of each capacity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.estimate import Premise
+from netpact.bounds.facts import Facts
+from netpact.bounds.logs import log, log_sum
+from netpact.bounds.premises import refuse_convolutions
+from netpact.bounds.spectral import CONSTANTS
+from netpact.papers.arora.stability import CushionOptions, Stability, effective_parameters, of_stability, some_samples
+
+
+def theorem_4_1(facts: Facts) -> float:
+    """Theorem 4.1, fully connected networks.
+
+    c^2 d^2 max|f(x)|^2 sum_i 1 / (mu_i^2 mu_i->^2) / gamma^2
+    """
+    stability: Stability = facts.stability
+    return (
+        2 * (log(stability.contraction) + math.log(facts.depth))
+        + log_signal(facts)
+        + log_sum(layer.log_weight for layer in stability.layers)
+    )
+
+
+def theorem_5_1(facts: Facts) -> float:
+    """Theorem 5.1, convolutional networks; equal to Theorem 4.1 where all layers are fully connected.
+
+        c^2 d^2 max|f(x)|^2 sum_i beta^2 ceil(kappa_i/s_i)^2 / (mu_i^2 mu_i->^2) / gamma^2
+
+    Not proven: given the subspace of Algorithm 4 all places share one error, so that its matrices are not p-wise
+    independent, as Lemma 12 says.
+    """
+    stability: Stability = facts.stability
+    return (
+        2 * (log(stability.contraction) + math.log(facts.depth) + log(stability.well_distributed))
+        + log_signal(facts)
+        + log_sum(layer.log_weight + math.log(layer.overlap) for layer in stability.layers)
+    )
+
+
+def figure_2(facts: Facts) -> float:
+    """The bound that Figure 2 calls "ours" and Table 1 splits by layer: depth, constants and logarithms are left out.
+
+    max|f(x)|^2 / gamma^2 * sum_i c_i^2 beta_i^2 ceil(kappa_i/s_i)^2 / (mu_i^2 mu_i->^2)
+    """
+    return log_signal(facts) + log_sum(layer.log_effective for layer in facts.stability.layers)
+
+
+def log_signal(facts: Facts) -> float:
+    """ln of max |f(x)|^2 / gamma^2."""
+    return 2.0 * (log(facts.output_norm) - math.log(facts.gamma))
+
+
+def of_shared_filters(facts: Facts) -> tuple[Premise, ...]:
+    """For convolutions Theorem 5.1 needs what Algorithm 4 does not give."""
+    if facts.is_fully_connected:
+        return of_stability(facts)
+    why = "all places of Algorithm 4 share the error of one subspace"
+    return (*of_stability(facts), Premise("p-wise independent errors (Lemma 12)", False, why))
+
+
+_FIGURE = BOUNDS.add(
+    Bound(
+        name="arora-figure-2",
+        theorem="Arora et al. 2018, Figure 2 and Table 1",
+        needs=("stability", "output_norm", "gamma"),
+        log_capacity=figure_2,
+        ignored=(*CONSTANTS, "depth factors"),
+        premises=of_shared_filters,
+        sampling=some_samples,
+        layers=effective_parameters,
+        options=(CushionOptions,),
+        former="figure-2",
+    )
+)
+_CONVOLUTIONAL = BOUNDS.add(
+    replace(
+        _FIGURE,
+        name="arora-5.1",
+        theorem="Arora et al. 2018, Theorem 5.1",
+        needs=(*_FIGURE.needs, "depth"),
+        log_capacity=theorem_5_1,
+        ignored=CONSTANTS,
+        former="theorem-5.1",
+    )
+)
+BOUNDS.add(
+    replace(
+        _CONVOLUTIONAL,
+        name="arora-4.1",
+        theorem="Arora et al. 2018, Theorem 4.1",
+        log_capacity=theorem_4_1,
+        premises=of_stability,
+        refuses=refuse_convolutions,
+        former="theorem-4.1",
+    )
+)

@@ -1,0 +1,52 @@
+"""Theorems 2.1 and 2.2: counting the values of the parameters, and truncated singular values."""
+
+from __future__ import annotations
+
+import math
+
+from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.facts import Facts
+from netpact.bounds.logs import log
+from netpact.bounds.options import NormOptions
+from netpact.bounds.premises import fixed_architecture, plain_chain
+from netpact.bounds.spectral import CONSTANTS, log_spectral
+
+
+def count_bits(facts: Facts) -> float:
+    """Theorem 2.1 for the network itself, q parameters of r = 2^32 values: C = (q ln r + ln(1/delta)) / 2."""
+    return math.log(0.5 * (facts.parameters * 32 * math.log(2.0) - math.log(facts.delta)))
+
+
+def truncate(facts: Facts) -> float:
+    """Theorem 2.2 (Neyshabur et al. 2017): truncated singular values through Lemma 9.
+
+        h d^2 max|x|^2 prod_i |A_i|_2^2 sum_i |A_i|_F^2 / |A_i|_2^2 / gamma^2
+
+    The text prints max|x|; the proof in A.3 gives its square, and only that is the same in every unit of x.
+    """
+    inside = log_spectral(facts, lambda layer: 2 * log(layer.frobenius))
+    return inside + math.log(facts.widest) + 2 * math.log(facts.depth) + 2 * log(facts.input_norm)
+
+
+BOUNDS.add(
+    Bound(
+        name="arora-2.1",
+        theorem="Arora et al. 2018, Theorem 2.1, every parameter one of 2^32 values",
+        needs=("parameters", "delta"),
+        log_capacity=count_bits,
+        premises=fixed_architecture,
+        former="theorem-2.1",
+    )
+)
+BOUNDS.add(
+    Bound(
+        name="arora-2.2",
+        theorem="Arora et al. 2018, Theorem 2.2 with |x|^2 as in A.3",
+        needs=("norms", "gamma", "widest", "depth", "input_norm"),
+        log_capacity=truncate,
+        ignored=CONSTANTS,
+        premises=plain_chain,
+        options=(NormOptions,),
+        former="theorem-2.2",
+    )
+)
