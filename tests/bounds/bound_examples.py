@@ -64,7 +64,10 @@ def make_facts(*matrices: Matrix, gamma: float = 0.5, stability: Stability | Non
         "samples": samples,
         "input_norm": 2.0,
         "output_norm": 3.0,
-        **{"foreign": (), "is_chain": True, "is_fully_connected": True, "has_biases": False},
+        "foreign": (),
+        "is_chain": True,
+        "is_fully_connected": True,
+        "has_biases": False,
     }
     return Facts(EstimateOptions(), known=known, gamma=gamma)
 

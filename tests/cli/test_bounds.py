@@ -49,7 +49,14 @@ def test_estimates_stand_beside_the_certificate(
     kinds = {record["name"]: record["kind"] for record in records}
     assert kinds.pop("small") == "certificate"
     assert set(kinds.values()) == {"estimate"}
-    assert kinds.keys() >= {"neyshabur-2015", "arora-4.1", "arora-5.1", "arora-figure-2", "arora-lemma-3", "bartlett-2019"}
+    assert kinds.keys() >= {
+        "neyshabur-2015",
+        "arora-4.1",
+        "arora-5.1",
+        "arora-figure-2",
+        "arora-lemma-3",
+        "bartlett-2019",
+    }
     assert [record["log10"] for record in records] == sorted(record["log10"] for record in records)
     certificate = next(record for record in records if record["kind"] == "certificate")
     from netpact import Pact

@@ -57,9 +57,7 @@ class Facts:
     is_fully_connected: bool
     has_biases: bool
 
-    def __init__(
-        self, options: EstimateOptions, *, known: dict[str, Any], gamma: float = 1.0, tried: int = 1
-    ) -> None:
+    def __init__(self, options: EstimateOptions, *, known: dict[str, Any], gamma: float = 1.0, tried: int = 1) -> None:
         self.options, self.known, self.gamma, self.tried = options, known, gamma, tried
 
     def at(self, gamma: float, *, tried: int) -> Facts:

@@ -30,4 +30,6 @@ def log_spectral(facts: Facts, log_numerator: Callable[[LayerNorms], float], *, 
     if any(layer.spectral == 0 for layer in facts.norms):
         return -math.inf
     ratios = [(log_numerator(layer) - 2 * log(layer.spectral)) / power for layer in facts.norms]
-    return 2 * log_product(layer.spectral for layer in facts.norms) + power * log_sum(ratios) - 2 * math.log(facts.gamma)
+    return (
+        2 * log_product(layer.spectral for layer in facts.norms) + power * log_sum(ratios) - 2 * math.log(facts.gamma)
+    )
