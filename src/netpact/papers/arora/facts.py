@@ -12,8 +12,8 @@ from netpact.measurements.structure import Structure
 from netpact.measurements.weights import frobenius
 from netpact.papers.arora.stability import CushionOptions, LayerStability, Stability
 
-# The fields of LayerMeasures that each choice of cushions reads: of the layer, and between layers.
-_FIELDS = {
+# The quantities that each choice of cushions reads: of the layer, and between layers.
+_READ = {
     "with-bias": ("layer_cushion_with_bias", "min_interlayer_cushion_with_bias"),
     "plain": ("arora_layer_cushion", "min_interlayer_cushion"),
     "from-initial": ("cushion_from_initial", "min_interlayer_cushion"),
@@ -30,9 +30,7 @@ def read_stability(measures: Measures, structure: Structure, options: CushionOpt
     _check_same_network(measures, structure)
     chosen = CushionOptions() if options is None else options
     share = chosen.zeta / (4 * len(measures.layers))  # cushion, interlayer cushion, contraction, spread of the Jacobian
-    fields = _FIELDS[chosen.cushions]
-    covers = {layer.index: layer.cover for layer in structure.layers}
-    layers = tuple(_read_layer(layer, fields, cover=covers[layer.index], share=share) for layer in measures.layers)
+    layers = tuple(_read_layer(layer, _READ[chosen.cushions], share=share) for layer in measures.layers)
     smoothness = measures.interlayer_smoothness
     return Stability(
         layers=layers,
@@ -57,14 +55,14 @@ def _check_same_network(measures: Measures, structure: Structure) -> None:
             )
 
 
-def _read_layer(layer: LayerMeasures, fields: tuple[str, str], *, cover: int, share: float) -> LayerStability:
+def _read_layer(layer: LayerMeasures, cushions: tuple[str, str], *, share: float) -> LayerStability:
     named = {
-        "layer cushion": getattr(layer, fields[0]),
-        "interlayer cushion": getattr(layer, fields[1]),
-        "activation contraction": layer.activation_contraction,
-        "well-distributed Jacobian": layer.well_distributed,
+        "layer cushion": cushions[0],
+        "interlayer cushion": cushions[1],
+        "activation contraction": "activation_contraction",
+        "well-distributed Jacobian": "well_distributed",
     }
-    mu, ahead, contraction, spread = (_worst(name, layer.name, found, share) for name, found in named.items())
+    mu, ahead, contraction, spread = (_worst(text, layer.name, layer.get(name), share) for text, name in named.items())
     return LayerStability(
         name=layer.name,
         kind=layer.kind,
@@ -74,7 +72,7 @@ def _read_layer(layer: LayerMeasures, fields: tuple[str, str], *, cover: int, sh
         interlayer=ahead,
         contraction=contraction,
         well_distributed=spread,
-        overlap=cover,
+        overlap=layer.cover,
     )
 
 
