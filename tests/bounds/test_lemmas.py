@@ -315,7 +315,7 @@ def test_what_it_refuses(digits: Data) -> None:
         compare_with_lemmas(network, compress(network, Quantize()), data, counts={"1": 3})
     with pytest.raises(PactError, match="counts"):
         compare_with_lemmas(network, network.module, data, counts={"fc9": 3})
-    with pytest.raises(PactError, match="compressed: a Pact, a Compressed or a"):
+    with pytest.raises(PactError, match="compressed: must be a Pact, a Compressed or a"):
         compare_with_lemmas(network, "mlp.pact", data)  # type: ignore[arg-type]
     with pytest.raises(PactError, match="delta"):
         compare_with_lemmas(network, network.module, data, delta=0.0)

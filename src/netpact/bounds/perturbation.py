@@ -24,7 +24,7 @@ def log_output_change(*, spectral: Sequence[float], changes: Sequence[float], in
             raise PactError(
                 f"a change of {change:.6g} in a layer of norm {size:.6g}; Lemma 9 allows up to {size / depth:.6g}",
                 where=f"layer {place}",
-                hint="the promise (netpact.promised_error) asks for no such premise",
+                hint="netpact.deviation_bound has no such premise",
             )
     ratios = [log(change) - log(size) if change else -math.inf for size, change in zip(spectral, changes, strict=True)]
     return 1.0 + log(input_norm) + log_product(spectral) + log_sum(ratios)

@@ -15,7 +15,7 @@ from netpact.bounds.facts import Facts
 from netpact.bounds.logs import log
 from netpact.bounds.options import EstimateOptions
 from netpact.datasets import Data
-from netpact.deviations import Promise
+from netpact.deviations import DeviationBound
 from netpact.measurements import Measures, Structure, WeightLayer
 from netpact.measurements.weights import frobenius
 from netpact.network import Network
@@ -44,7 +44,7 @@ class Case:
     data: Data
     measures: Measures
     structure: Structure
-    deviation: Promise
+    deviation: DeviationBound
     projected: Projected
     delta: float
     output_norm: float

@@ -18,7 +18,7 @@ from netpact.coding.forms import Projection
 from netpact.core.errors import PactError, one_of, wrong_kind
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
-from netpact.deviations import promised_error
+from netpact.deviations import deviation_bound
 from netpact.measurements import MeasureOptions, Measures, Structure, find_structure, measure
 from netpact.measurements.quantity import MOST, Numbers, divide
 from netpact.measurements.streaming import norms_of
@@ -55,7 +55,7 @@ def compare_with_lemmas(
     network = model if isinstance(model, Network) else trace(model, source)
     _refuse_batch_norm(network)
     other, projected = _open(compressed, network, counts)
-    deviation = promised_error(network, other, source, progress=progress)
+    deviation = deviation_bound(network, other, source, progress=progress)
     known = measures or measure(network, source, MeasureOptions(samples=_JACOBIANS), progress=progress)
     check_same_data(known, source.train)
     inputs, _ = next(iter(source.train.batches(2)))

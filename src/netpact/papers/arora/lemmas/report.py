@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netpact.bounds.estimate import Premise, finite
-from netpact.deviations import Promise
+from netpact.deviations import DeviationBound
 from netpact.measurements.quantity import Numbers
 
 
@@ -93,7 +93,7 @@ class LemmaReport:
     """
 
     layers: tuple[LayerComparison, ...]
-    promise: Promise
+    promise: DeviationBound
     relative_error: float
     lemmas: tuple[LemmaEstimate, ...]
     network: str
