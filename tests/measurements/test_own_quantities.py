@@ -13,9 +13,19 @@ from measurements.measured_nets import image_samples, make
 
 from netpact import MeasureOptions, Measures, Monitor, measure
 from netpact.core.errors import PactError
-from netpact.measurements import QUANTITIES, Definition, OfLayer, OfNetwork, WeightLayer
-from netpact.measurements.passes import Context, Pass
-from netpact.measurements.quantity import Quantity, of_weights, over_samples
+from netpact.measurements import (
+    QUANTITIES,
+    Context,
+    Definition,
+    OfLayer,
+    OfNetwork,
+    OverLayers,
+    Pass,
+    Quantity,
+    WeightLayer,
+    of_weights,
+    over_samples,
+)
 from netpact.measurements.streaming import SAMPLE_NORMS
 from netpact.reports.measure_page import render_measures
 
@@ -44,8 +54,9 @@ def largest_input() -> Iterator[str]:
     def compute(layer: WeightLayer, context: Context) -> Quantity:
         return over_samples(context[SAMPLE_NORMS].layers[layer.index].received, side="most", complete=True)
 
+    needs = (SAMPLE_NORMS,)
     yield from add(
-        OfLayer("input_norm", compute, title="input norm", meaning="less comes in", side="most", needs=(SAMPLE_NORMS,))
+        OverLayers("input_norm", compute, title="input norm", meaning="less comes in", side="most", needs=needs)
     )
 
 
@@ -73,6 +84,8 @@ def test_own_quantities_are_seen_everywhere(
     assert record["layers"][0]["input_norm"]["count"] == 6
     assert record["network"]["mean_margin"]["value"] == found["mean_margin"].value
     assert found.display_rows()[0]["kurtosis"] == first["kurtosis"].value
+
+    assert found["input_norm"].value == max(layer["input_norm"].value for layer in found.layers)
 
     number = f"{first['kurtosis'].value:.3g}"
     assert " kurt" in str(found)

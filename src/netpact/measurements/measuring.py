@@ -15,11 +15,11 @@ from netpact.measurements.assembly import assemble
 from netpact.measurements.cost import Cost, forecast
 from netpact.measurements.definition import choose, names_needing
 from netpact.measurements.folded import fold_for_measuring
-from netpact.measurements.initial import INITIAL
 from netpact.measurements.options import MeasureOptions
 from netpact.measurements.passes import Context
 from netpact.measurements.records import MeasureProvenance, Measures
 from netpact.measurements.structure import find_structure
+from netpact.measurements.weights import INITIAL
 from netpact.network import Network
 
 _SHAPE_SAMPLES = 2

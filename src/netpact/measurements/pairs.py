@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,31 +12,32 @@ from torch import Tensor
 
 from netpact.core.seed import Seed
 from netpact.measurements.cost import Cost, Timing
-from netpact.measurements.jacobians import Pair, PairNorm, measure_jacobians, run_with_graph
+from netpact.measurements.jacobians import Pair, measure_jacobians, run_with_graph
 from netpact.measurements.passes import Context, Pass
 from netpact.measurements.quantity import Numbers
 from netpact.measurements.streaming import norms_of
-from netpact.measurements.structure import Structure
-from netpact.network import Network, PartialMap
+from netpact.network import PartialMap
 
 _PROBES = 16  # about as many as trained networks need for a few percent
 
 
 @dataclass(frozen=True, eq=False)
 class PairNumbers:
-    """One pair i < j for each sample: |x^i|, |J x^i|, |x^j|, and the size of J."""
+    """One pair i < j for each sample: |x^i|, |J x^i|, |x^j|, and what PairNorm says of J."""
 
     point: Numbers
     pushed: Numbers
     value: Numbers
-    jacobian: PairNorm
+    norm: Numbers
+    norm_error: Numbers | None
+    peak: Numbers | None
+    peak_error: Numbers | None
 
 
-def measure_pairs(
-    network: Network, structure: Structure, inputs: Tensor, *, accuracy: float, seed: Seed
-) -> dict[Pair, PairNumbers]:
+def measure_pairs(context: Context, inputs: Tensor, *, seed: Seed) -> dict[Pair, PairNumbers]:
     """Every pair of layers between which there is a way. J x^i comes from one forward-mode pass for all j at once."""
-    norms = measure_jacobians(network, structure, inputs, accuracy=accuracy, seed=seed)
+    network, structure = context.network, context.structure
+    norms = measure_jacobians(network, structure, inputs, accuracy=context.options.accuracy, seed=seed)
     found: dict[Pair, PairNumbers] = {}
     for start in structure.indices:
         ends = tuple(end for end in structure.ends(start) if (start, end) in norms)
@@ -46,40 +48,30 @@ def measure_pairs(
         with torch.no_grad():
             values = partial(point)
         for end, pushed, value in zip(ends, partial.push(point), values, strict=True):
-            arrays = norms_of(point).numpy(), norms_of(pushed).numpy(), norms_of(value).numpy()
-            found[start, end] = PairNumbers(*arrays, norms[start, end])
+            sizes = norms_of(point).numpy(), norms_of(pushed).numpy(), norms_of(value).numpy()
+            norm = norms[start, end]
+            found[start, end] = PairNumbers(*sizes, norm.norm, norm.norm_error, norm.peak, norm.peak_error)
     return found
 
 
-def _run(context: Context) -> dict[Pair, PairNumbers]:
-    accuracy, seed = context.options.accuracy, context.options.seed
+def _run(context: Context) -> dict[int, dict[int, PairNumbers]]:
+    seed = context.options.seed
     batches = [
-        measure_pairs(
-            context.network, context.structure, batch, accuracy=accuracy, seed=seed.child("jacobians", number)
-        )
+        measure_pairs(context, batch, seed=seed.child("jacobians", number))
         for number, batch in enumerate(context.batches())
     ]
-    return {pair: _join([batch[pair] for batch in batches]) for pair in batches[0]}
+    found: dict[int, dict[int, PairNumbers]] = {index: {} for index in context.structure.indices}
+    for start, end in batches[0]:
+        found[start][end] = _join([batch[start, end] for batch in batches])
+    return found
 
 
 def _join(parts: Sequence[PairNumbers]) -> PairNumbers:
-    def join(numbers: Sequence[Numbers | None]) -> Numbers | None:
-        known = [one for one in numbers if one is not None]
-        return np.concatenate(known) if known else None
+    def join(name: str) -> Any:
+        arrays = [getattr(part, name) for part in parts]
+        return None if arrays[0] is None else np.concatenate(arrays)
 
-    norms = [part.jacobian for part in parts]
-    return PairNumbers(
-        np.concatenate([part.point for part in parts]),
-        np.concatenate([part.pushed for part in parts]),
-        np.concatenate([part.value for part in parts]),
-        PairNorm(
-            np.concatenate([norm.norm for norm in norms]),
-            join([norm.norm_error for norm in norms]),
-            join([norm.peak for norm in norms]),
-            join([norm.peak_error for norm in norms]),
-            sum(norm.passes for norm in norms),
-        ),
-    )
+    return PairNumbers(**{entry.name: join(entry.name) for entry in fields(PairNumbers)})
 
 
 def _forecast(timing: Timing) -> Cost | None:
@@ -106,4 +98,5 @@ def _time_probe(timing: Timing) -> float:
     return timing.of(probe)
 
 
+# By the index where a map begins, then by the one where it ends.
 PAIRS = Pass("jacobians", _run, steps=lambda context: len(context.inputs), forecast=_forecast)

@@ -56,14 +56,14 @@ class Context:
     progress: Progress | None = None
     _done: int = 0
     _total: int = 0
-    _results: dict[str, object] = field(default_factory=dict)
+    _results: dict[Pass[Any], object] = field(default_factory=dict)
 
     def __getitem__(self, wanted: Pass[ResultT]) -> ResultT:
-        if wanted.name not in self._results:
+        if wanted not in self._results:
             raise PactError(
                 f"the pass {wanted.name!r} was not run", where="quantity", hint="name it in `needs` of the quantity"
             )
-        return cast(ResultT, self._results[wanted.name])
+        return cast(ResultT, self._results[wanted])
 
     @property
     def complete(self) -> bool:
@@ -81,7 +81,7 @@ class Context:
         self._total = sum(each.steps(self) for each in chosen)
         for each in chosen:
             end = self._done + each.steps(self)
-            self._results[each.name] = each.run(self)
+            self._results[each] = each.run(self)
             self._done = end
 
     def batches(self) -> Iterator[Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from torch import nn
@@ -14,12 +14,11 @@ from netpact.core.errors import PactError
 from netpact.core.files import read_bytes, write_atomically
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
-from netpact.datasets import Data, as_data
+from netpact.datasets import Data, as_data, draw_samples
 from netpact.measurements import QUANTITIES, MeasureOptions
 from netpact.monitoring.drawing import draw_history
 from netpact.monitoring.looking import MEASURED, digest_weights, look_at
 from netpact.monitoring.observation import Observation, read_line
-from netpact.monitoring.sampling import draw_data
 from netpact.reports.figure import Figure
 from netpact.runs.json_values import decode_json, encode_json
 
@@ -68,7 +67,7 @@ class Monitor:
             raise PactError(f"must be a Seed, got {seed!r}", where="seed", hint="write Seed(0)")
         only = tuple(dict.fromkeys((*MEASURED, *self.quantities)))
         self._options = MeasureOptions(samples=self.samples, only=only, seed=seed)
-        self._data = draw_data(as_data(self.data), self.most, seed)
+        self._data = _draw(as_data(self.data), self.most, seed)
         self._path = None if self.file is None else Path(self.file)
         self._history: dict[int, Observation] = {}
         if self._path is not None and self._path.exists():
@@ -143,3 +142,9 @@ class Monitor:
             )
         found = [read_line(line, where=f"{path}, line {number}") for number, line in enumerate(lines, start=2)]
         return {one.epoch: one for one in found}
+
+
+def _draw(data: Data, most: int, seed: Seed) -> Data:
+    """At most so many training samples, and test samples, drawn once so that every look is at the same ones."""
+    test = None if data.test is None else draw_samples(data.test, most, seed.child("monitor", "test"))
+    return replace(data, train=draw_samples(data.train, most, seed.child("monitor", "train")), test=test)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from netpact.measurements.definition import QUANTITIES, OfLayer
-from netpact.measurements.initial import INITIAL
 from netpact.measurements.passes import Context
 from netpact.measurements.quantity import MOST, Quantity, of_weights
 from netpact.measurements.structure import WeightLayer
-from netpact.measurements.weights import SPECTRA, frobenius
+from netpact.measurements.weights import INITIAL, SPECTRA, frobenius
 
 
 def _size(layer: WeightLayer, context: Context) -> Quantity:

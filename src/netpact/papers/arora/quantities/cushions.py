@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from netpact.measurements.definition import QUANTITIES, OfLayer, OverLayers
-from netpact.measurements.initial import INITIAL
 from netpact.measurements.passes import Context
 from netpact.measurements.quantity import LEAST, MOST, Numbers, Quantity, divide, of_weights, over_samples
 from netpact.measurements.streaming import SAMPLE_NORMS
 from netpact.measurements.structure import WeightLayer
-from netpact.measurements.weights import frobenius, matrix_frobenius
+from netpact.measurements.weights import INITIAL, frobenius, matrix_frobenius
 
 
 def _plain(layer: WeightLayer, context: Context) -> Quantity:
