@@ -17,8 +17,10 @@ from netpact.core.errors import PactError, wrong_kind
 from netpact.core.progress import Progress
 from netpact.datasets import Data, as_data
 from netpact.deviations.deviation import Walked, Walker
-from netpact.deviations.layer_bounds import compare
+from netpact.deviations.layer_bounds import LayerBounds, compare
 from netpact.deviations.record import DeviationBound, LayerPart
+from netpact.deviations.twins import compose_layers, fold_original
+from netpact.layers.rewrites import Step
 from netpact.models import OwnModule
 from netpact.network import Network, trace
 from netpact.network.rounding.batching import samples_at_once
@@ -44,7 +46,8 @@ def deviation_bound(
         activation            its largest slope times e            fixed linear map   its norm times e
 
     with |h_in(x)| of the original network. docs/deviations.md has the whole list. The rounding of both networks, and of
-    the bound itself, is included.
+    the bound itself, is included. Of a rewritten network W^ is the composed map of what replaced a layer, and folded
+    batch norm is compared with the original folded alike.
 
     original    the network before compression, float32
     compressed  the same network with other weights: a file, a compressed network, or a module
@@ -52,11 +55,12 @@ def deviation_bound(
     """
     source = as_data(data)
     network = original if isinstance(original, Network) else trace(original, source)
-    other = _open(compressed, network)
-    parts, others = dict(network.module.named_modules()), dict(other.named_modules())
-    check_same_structure(network.module, other)
-    layers = {layer.name: compare(run=parts[layer.name], other=others[layer.name]) for layer in network.layers}
-    walker = Walker(network.module, layers, arithmetic=_arithmetic(network.module), other_arithmetic=_arithmetic(other))
+    other, rewrites = _open(compressed, network)
+    run = fold_original(network.module, rewrites, arithmetic=_arithmetic(network.module))
+    twin = compose_layers(other, arithmetic=_arithmetic(other))
+    check_same_structure(run.module, twin.module)
+    layers = _compare_layers(network, run.module, twin.module)
+    walker = Walker(run.module, layers, arithmetic=run.arithmetic, other_arithmetic=twin.arithmetic)
     plain = copy.deepcopy(other).double().eval()
     bounds, measured, seen = [], [], 0
     for inputs, _ in source.train.batches(min(_BATCH, samples_at_once(plain, source.input_shape))):
@@ -64,6 +68,8 @@ def deviation_bound(
         with torch.no_grad():
             found = torch.linalg.vector_norm(plain(torch.from_numpy(inputs).double()) - walked.values, dim=1)
         bound = _with_own_rounding(walked)
+        for gap in (run.gap, twin.gap):
+            bound = bound if gap is None else round_up(bound + gap(inputs))
         refuse_overflow(bound, first=seen)
         refuse_violation(found, bound, walked, first=seen)
         if not seen:
@@ -82,21 +88,32 @@ def deviation_bound(
 promised_error = deviation_bound  # its former name
 
 
+def _compare_layers(network: Network, run: nn.Module, other: nn.Module) -> dict[str, LayerBounds]:
+    """A norm that was folded is no layer any more."""
+    parts, others = dict(run.named_modules()), dict(other.named_modules())
+    names = [layer.name for layer in network.layers if not isinstance(parts[layer.name], nn.Identity)]
+    return {name: compare(run=parts[name], other=others[name]) for name in names}
+
+
 def _with_own_rounding(walked: Walked) -> torch.Tensor:
     """The bound is about the original in real numbers; a run of it is within twice the spread of those."""
     return round_up(walked.bound + 2 * norm_up(walked.spread))
 
 
-def _open(compressed: Pact | Compressed | nn.Module | str | Path, network: Network) -> nn.Module:
+def _open(
+    compressed: Pact | Compressed | nn.Module | str | Path, network: Network
+) -> tuple[nn.Module, tuple[Step, ...]]:
     if isinstance(compressed, nn.Module):
-        return compressed
+        return compressed, ()
     if isinstance(compressed, (str, Path)):
         compressed = Pact.read(compressed)
     if not isinstance(compressed, (Pact, Compressed)):
         needed = "a Pact, a Compressed, a torch.nn.Module or the path of a .pact file"
         raise wrong_kind(compressed, needed=needed, where="compressed")
     shell = copy.deepcopy(network.module) if isinstance(compressed.architecture, OwnModule) else None
-    return compressed.to_module(shell) if isinstance(compressed, Pact) else load_module(compressed, shell)
+    if isinstance(compressed, Pact):
+        return compressed.to_module(shell), compressed.header.rewrites
+    return load_module(compressed, shell), compressed.rewrites
 
 
 def _arithmetic(module: nn.Module) -> str:
@@ -122,7 +139,8 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
         raise PactError(
             f"the two networks are not of one structure: {left} against {right}",
             where="compressed",
-            hint="a deviation bound compares one network under two sets of weights",
+            hint="one network under two sets of weights is compared; a deviation bound also takes a file with low-rank "
+            "layers or folded batch norm, a box does not",
         )
 
 

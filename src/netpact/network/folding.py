@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
-from netpact.layers.rewrites import Fold, Step, find_part, number_of
+from netpact.layers.rewrites import Fold, Step, apply_steps, find_part, number_of
 from netpact.models import AnyModule, as_module
 from netpact.models.folding import NormAffine, fold_family, is_foldable_family, round_once
 from netpact.network.kinds import KINDS
@@ -59,14 +59,26 @@ def _fold(network: Network, module: nn.Module) -> nn.Module:
     steps = []
     for name in norms:
         norm, host = module.get_submodule(name), _find_host(network, name)
-        affine, number = NormAffine.of(norm, where=name), number_of(module, norm)
+        number = number_of(module, norm)
         place = number if host is None else number_of(module, module.get_submodule(host))
-        pair = (affine.scale, affine.shift) if host is None else affine.after(find_part(module, place))
         steps.append(Step(number, Fold(number - place)))
-        module = steps[-1].rewrite.apply(module, number)
+        module = carry_fold(module, steps[-1])
+    module.netpact_rewrites = (*network.rewrites, *steps)  # type: ignore[assignment]
+    return module
+
+
+def carry_fold(module: nn.Module, step: Step) -> nn.Module:
+    """Change a float64 module by a Fold, weights and all; what was folded already stays as it is."""
+    assert isinstance(step.rewrite, Fold)
+    norm, place = find_part(module, step.layer), step.layer - step.rewrite.back
+    pair = None
+    if isinstance(norm, (nn.BatchNorm1d, nn.BatchNorm2d)):
+        affine = NormAffine.of(norm, where=str(step))
+        pair = affine.after(find_part(module, place)) if step.rewrite.back else (affine.scale, affine.shift)
+    module = apply_steps(module, [step])
+    if pair is not None:
         layer = find_part(module, place)
         layer.weight, layer.bias = map(nn.Parameter, pair)
-    module.netpact_rewrites = (*network.rewrites, *steps)  # type: ignore[assignment]
     return module
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from netpact.layers.rewrites.fold import Fold
 from netpact.layers.rewrites.low_rank import LowRankLayer
 from netpact.layers.rewrites.remove_channels import RemoveChannels
-from netpact.layers.rewrites.rewrite import Rewrite, Step, apply_steps, find_part, number_of
+from netpact.layers.rewrites.rewrite import Rewrite, Step, apply_steps, find_part, number_of, replace_part
 
 # By code: append only, files depend on it. A code that is new needs a new decoder version.
 REWRITES: Mapping[int, type[Rewrite]] = MappingProxyType(
@@ -26,4 +26,5 @@ __all__ = [
     "apply_steps",
     "find_part",
     "number_of",
+    "replace_part",
 ]

@@ -1,0 +1,219 @@
+"""A deviation bound covers networks whose layers were replaced: against the true difference, by random search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from netpact.algebra import outward
+from netpact.coding.format import Compressed, own_slots, seal
+from netpact.coding.forms import CodedTensor, Exact, Zero
+from netpact.core.errors import PactError
+from netpact.datasets import ArraySamples
+from netpact.deviations import deviation_bound, twins
+from netpact.layers import Factored
+from netpact.layers.rewrites import Fold, LowRankLayer, RemoveChannels, Step, apply_steps
+from netpact.models import OwnModule
+from netpact.network import trace
+from netpact.network.folding import carry_fold
+from netpact.network.rounding import counting
+
+SHAPE, CLASSES = (2, 6, 6), 4
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(2, 6, 3, padding=1, bias=False), nn.BatchNorm2d(6)
+        self.again, self.late = nn.Conv2d(6, 6, 3, stride=2, padding=1), nn.BatchNorm2d(6)
+        self.fc = nn.Linear(6 * 9, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(self.norm(self.conv(x)))
+        return self.fc(self.late(torch.relu(self.again(x))).flatten(1))
+
+
+FOLDS = (Step(2, Fold(1)), Step(4, Fold(0)))
+FACTORS = (Step(1, LowRankLayer(3)), Step(5, LowRankLayer(2)), Step(9, LowRankLayer(4)))
+LISTS = {"folds": FOLDS, "factors": FACTORS, "both": (*FOLDS, *FACTORS)}
+
+
+def network(seed: int) -> Net:
+    torch.manual_seed(seed)
+    module = Net()
+    for name, tensor in module.named_buffers():
+        if tensor.is_floating_point():
+            tensor.uniform_(0.3, 1.5) if name.endswith("var") else tensor.normal_()
+    for norm in (module.norm, module.late):
+        nn.init.normal_(norm.weight)
+        nn.init.normal_(norm.bias)
+    return module.eval()
+
+
+def samples(seed: int, count: int = 40, scale: float = 1.0) -> ArraySamples:
+    x = np.random.default_rng(seed).standard_normal((count, *SHAPE)).astype(np.float32)
+    return ArraySamples(scale * x, np.arange(count) % CLASSES, "drawn", CLASSES)
+
+
+def rewritten(module: nn.Module, steps: tuple[Step, ...]) -> nn.Module:
+    """In float64: folds carried over, factors by singular values."""
+    module = module.double()
+    for step in steps:
+        if isinstance(step.rewrite, Fold):
+            module = carry_fold(module, step)
+            continue
+        old: Any = list(module.modules())[step.layer]
+        u, s, v = torch.linalg.svd(old.weight.detach().flatten(1), full_matrices=False)
+        module = apply_steps(module, [step])
+        pair: Any = list(module.modules())[step.layer]
+        rank = len(pair.first.weight)
+        with torch.no_grad():
+            pair.first.weight.copy_((s[:rank, None].sqrt() * v[:rank]).reshape(pair.first.weight.shape))
+            pair.second.weight.copy_((u[:, :rank] * s[:rank].sqrt()).reshape(pair.second.weight.shape))
+            if old.bias is not None:
+                pair.second.bias.copy_(old.bias)
+    return module
+
+
+def compressed(seed: int, steps: tuple[Step, ...], *, arithmetic: str = "float32") -> Compressed:
+    """Rounded to float32 and written exactly."""
+    found = rewritten(network(seed), steps).float()
+    tensors = {}
+    for name, tensor in [*found.named_parameters(), *found.named_buffers()]:
+        values = tensor.detach().numpy().astype(np.float32)
+        tensors[name] = CodedTensor(Exact(), values.ravel().view(np.uint32).astype(np.int64), values.shape)
+        if not tensor.is_floating_point():
+            from netpact.methods.fitting import keep_integers
+
+            tensors[name] = keep_integers(values.astype(np.int64))
+    assert list(tensors) == [slot.name for slot in own_slots(network(seed), steps)]
+    return Compressed(OwnModule(SHAPE, CLASSES), tensors, arithmetic, rewrites=steps)
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("arithmetic", ["float32", "float64"])
+def test_the_bound_covers_the_true_difference(name: str, arithmetic: str) -> None:
+    """In float64, in float32, and in float32 with other orders of the sums: batch by batch, and one by one."""
+    for seed in range(3):
+        module, data = network(seed), samples(seed, scale=10.0**seed)
+        pact = seal(compressed(seed, LISTS[name], arithmetic=arithmetic))
+        bound = deviation_bound(module, pact, data)
+        other = pact.to_module(network(seed))
+        x = torch.from_numpy(next(iter(data.batches(40)))[0])
+        dtype = getattr(torch, arithmetic)
+        with torch.no_grad():
+            runs = [(module(x).double(), other(x.to(dtype)).double())]
+            runs += [(torch.cat([module(row[None]) for row in x]).double(), other.double()(x.double()))]
+            runs += [(network(seed).double()(x.double()), runs[0][1])]
+        for one, two in runs:
+            assert (torch.linalg.vector_norm(one - two, dim=1).numpy() <= bound.bounds).all()
+        assert (bound.measured <= bound.bounds).all()
+        exact = name == "folds"
+        assert (bound.bounds.max() < 1e-3 * 10.0**seed) == exact, "folding differs by rounding alone"
+        assert (bound.measured.min() > 1e-3) != exact
+
+
+def test_layers_are_compared_with_the_composed_map() -> None:
+    module = network(0)
+    bound = deviation_bound(module, compressed(0, FACTORS), samples(0))
+    assert [part.name for part in bound.layers] == ["conv", "norm", "again", "late", "fc"]
+    changes = {part.name: part.change for part in bound.layers}
+    for name in ("norm", "late"):
+        assert changes[name] == 0
+    values = torch.linalg.svdvals(module.fc.weight.double())
+    assert changes["fc"] < 1e-5, "rank 4 of 4: rounding alone"
+    values = torch.linalg.svdvals(module.conv.weight.detach().double().flatten(1))
+    assert changes["conv"] >= float(values[3]) * (1 - 1e-5)
+
+
+def test_folded_layers_are_compared_with_the_folded_original() -> None:
+    bound = deviation_bound(network(0), compressed(0, LISTS["both"]), samples(0))
+    assert [part.name for part in bound.layers] == ["conv", "again", "late", "fc"]
+
+
+@pytest.mark.parametrize("name", ["factors", "folds"])
+def test_a_poor_twin_costs_tightness_and_never_truth(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is exactly the other network: the walk finds no difference, all of it is in the gap."""
+    module, data = network(1), samples(1)
+    if name == "factors":
+        coded = compressed(1, FACTORS)
+        originals = {layer.weight.shape: layer for layer in (module.conv, module.again, module.fc)}
+        dense = Factored.dense
+
+        def poor(self: Factored) -> nn.Linear | nn.Conv2d:
+            layer = dense(self)
+            layer.weight.data.copy_(originals[layer.weight.shape].weight)
+            return layer
+
+        monkeypatch.setattr(Factored, "dense", poor)
+    else:
+        coded = compressed(2, FOLDS)
+        others = dict(coded.tensors)
+        carry = twins.carry_fold
+
+        def other(module: nn.Module, step: Step) -> nn.Module:
+            found = carry(module, step)
+            for key, parameter in found.named_parameters():
+                if key in others and others[key].shape == parameter.shape:
+                    parameter.data.copy_(torch.from_numpy(others[key].weights()))
+            return found
+
+        monkeypatch.setattr(twins, "carry_fold", other)
+    bound = deviation_bound(module, coded, data)
+    with torch.no_grad():
+        x = torch.from_numpy(next(iter(data.batches(40)))[0]).double()
+        decoded = seal(coded).to_module(network(1)).double()
+        true = torch.linalg.vector_norm(network(1).double()(x) - decoded(x), dim=1).numpy()
+    assert true.min() > 0.01
+    assert (true <= bound.bounds).all()
+    assert bound.bounds.max() < 1.01 * true.max(), "nothing but the gap"
+    monkeypatch.setattr(twins, "norm_up", lambda rows: 0.99 * outward.norm_up(rows))
+    with pytest.raises(PactError, match=r"more than (was|the) proven"):
+        deviation_bound(module, coded, data)
+
+
+def test_the_rounding_of_both_runs_is_in_the_gap() -> None:
+    """A twin that is exact: what is left is the spread of the two runs, each layer with its own."""
+    pair = Factored(nn.Linear(50, 3, bias=False), nn.Linear(3, 40))
+    with torch.no_grad():
+        for parameter in pair.parameters():
+            parameter.copy_((parameter * 64).round())
+    twin = twins.compose_layers(pair, arithmetic="float32")
+    x = np.random.default_rng(0).standard_normal((200, 50)).astype(np.float32)
+    assert twin.gap is not None
+    gap = twin.gap(x).numpy()
+    spread = counting.ToleranceRun(pair, "float32")(x).spread
+    assert (gap >= torch.linalg.vector_norm(spread, dim=1).numpy()).all()
+    with torch.no_grad():
+        true = pair.double()(torch.from_numpy(x).double())
+        found = pair.float()(torch.from_numpy(x)).double()
+    difference = torch.linalg.vector_norm(found - true, dim=1).numpy()
+    assert (difference <= gap).all()
+    assert (gap < 1e-3 * true.norm(dim=1).numpy()).all()
+
+
+def test_what_cannot_be_compared_is_refused_with_a_sentence() -> None:
+    steps: tuple[Step, ...] = (
+        Step(1, RemoveChannels(outputs=3, inputs=2)),
+        Step(2, RemoveChannels(outputs=3, inputs=3)),
+    )
+    steps += (Step(3, RemoveChannels(outputs=6, inputs=3)),)
+    shapes = {slot.name: slot.shape for slot in own_slots(network(0), steps)}
+    zeros = {name: CodedTensor(Zero(), np.zeros(0, np.int64), shape) for name, shape in shapes.items()}
+    coded = Compressed(OwnModule(SHAPE, CLASSES), zeros, rewrites=steps)
+    with pytest.raises(PactError, match="not of one structure") as raised:
+        deviation_bound(network(0), coded, samples(0))
+    assert "file with low-rank" in raised.value.hint
+
+
+def test_a_traced_network_that_is_folded_already_is_compared_too() -> None:
+    from netpact.network import fold_batch_norm
+
+    data = samples(0)
+    folded = trace(fold_batch_norm(network(0), data), data)
+    bound = deviation_bound(folded, compressed(0, FOLDS), data)
+    assert bound.bounds.max() < 1e-3
