@@ -13,8 +13,9 @@ import pytest
 from format.format_examples import NETWORKS, certificate_for
 
 from netpact import Limits, Pact, PactError, Recipe, Split, TrainOptions, load_data, retrain_helper, seal, verify
-from netpact.certificates import Helper, risk_bound, write_recipe
+from netpact.certificates import Helper, risk_bound
 from netpact.cli.app import run
+from netpact.core.json import encode_json
 
 PACT = seal(NETWORKS["linear"])
 
@@ -25,7 +26,7 @@ def told(**options: Any) -> Pact:
     stated = Helper(
         name="helper",
         sha256="0" * 64,
-        recipe=write_recipe(recipe.to_json()),
+        recipe=encode_json(recipe.to_json(), where="recipe"),
         percent=40,
         counter=3,
         samples=575,

@@ -9,11 +9,11 @@ import pytest
 from experiments.study_examples import NORMS, layers, observed, seeds, study
 
 from netpact.core.errors import PactError
+from netpact.core.json import decode_json, encode_json
 from netpact.experiments.findings import MIXED, NOT_JUDGED, NOT_REPRODUCED, REPRODUCED, Finding, earlier, later, ratio
 from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG
 from netpact.experiments.questions import EXPERIMENTS, find_experiment
 from netpact.experiments.records import CUSHION, INTERLAYER, Sampled, Study, read_study
-from netpact.runs.json_values import decode_json, encode_json
 
 QUESTIONS = [
     pytest.param(name, place, id=f"{name}-{place}")
@@ -116,7 +116,7 @@ def test_halves_leave_the_middle_out() -> None:
 def test_studies_survive_json() -> None:
     for one in seeds(1)[0].values():
         text = encode_json(one.to_json(), where="study")
-        record = decode_json(text)
+        record = decode_json(text, where="study")
         assert isinstance(record, dict)
         assert read_study(record) == one
         assert "random" not in one.summary()

@@ -86,7 +86,10 @@ def test_images_of_the_usual_data_sets_are_taken(name: str, shape: tuple[int, ..
         ((9, (12, 64, 1), (3, 32, 32), 10), "sizes[0]: the depth of vgg is one of 11, 13, 16, 19; got 12"),
         ((9, (16, 64, 3), (3, 32, 32), 10), "sizes[2]: the last size of vgg is norm (1 batch norm as trained, 2"),
         ((9, (16, 64), (3, 32, 32), 10), "vgg sizes are depth, channels of the first layer, norm"),
-        ((10, (21, 16, 1), (3, 32, 32), 10), "the depth of resnet is 6 n + 2 with n from 1 up, at most 1202; got 21"),
+        (
+            (10, (21, 16, 1), (3, 32, 32), 10),
+            "the depth of resnet is 6 n + 2 with n >= 1, at most 1202; got 21",
+        ),
         ((10, (2, 16, 1), (3, 32, 32), 10), "the depth of resnet is 6 n + 2"),
         ((10, (65_534, 16, 1), (3, 32, 32), 10), "at most 1202"),
         ((11, (9, 16, 1), (3, 32, 32), 10), "the depth of preresnet is 6 n + 2"),

@@ -14,10 +14,11 @@ import torch
 from cli.fresh_process import run_fresh
 from priors.conftest import Case
 
-from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
+from netpact.certificates import Certificate, Helper, risk_bound
 from netpact.coding.format import Pact, measure_message, seal
 from netpact.coding.format.message import decode_message, encode_message
 from netpact.core.errors import PactError
+from netpact.core.json import encode_json
 from netpact.core.seed import Seed
 from netpact.datasets import Data, Split, set_aside
 from netpact.methods import Quantize, QuantizeDifference, compress
@@ -115,7 +116,7 @@ def test_file_and_data_are_enough_in_a_fresh_process(case: Case, tmp_path: Path)
 
 
 def other_recipe(case: Case, **changes: Any) -> str:
-    return write_recipe(replace(case.recipe, **changes).to_json())
+    return encode_json(replace(case.recipe, **changes).to_json(), where="recipe")
 
 
 def test_flattering_lies_are_refused(case: Case) -> None:
@@ -128,7 +129,7 @@ def test_flattering_lies_are_refused(case: Case) -> None:
         (forge(case, sha256="0" * 64), "the helper network's sha256 is"),
         (forge(case, recipe=other_recipe(case, split=Split(40, 4))), "the split of the recipe is 40 % by counter 4"),
         (forge(case, recipe=other_recipe(case, model="mlp")), "the helper is not what its recipe says"),
-        (forge(case, recipe='{"model":"linear"}'), "a recipe needs exactly the fields"),
+        (forge(case, recipe='{"model":"linear"}'), "the keys are not those of this record"),
         (forge(case, samples=575), "the helper has seen 574 samples"),
         (forge(case, errors=fewer.errors, near_ties=0), f"{helper.errors} errors of the helper counted"),
         (forge(case, bound=helper.bound - 1e-4), "the hold-out bound is"),
@@ -234,7 +235,7 @@ def test_helper_files(case: Case, tmp_path: Path) -> None:
         save_helper(plain(case.helper), case.data, tmp_path / "x.safetensors")
     for told in ({"recipe": case.recipe.to_json()}, {"recipe": {}, "data_fingerprint": "a"}, 3):
         path.write_bytes(_with_note(case, told))
-        with pytest.raises(PactError, match=r"exactly the fields"):
+        with pytest.raises(PactError, match=r"keys are not those of this record|must be a JSON object"):
             open_base(path)
 
 

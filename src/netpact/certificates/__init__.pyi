@@ -6,9 +6,6 @@ from netpact.certificates.certificate import ORDERS as ORDERS
 from netpact.certificates.certificate import PRIORS as PRIORS
 from netpact.certificates.certificate import Certificate as Certificate
 from netpact.certificates.helper import Helper as Helper
-from netpact.certificates.helper import write_recipe as write_recipe
-from netpact.certificates.json_form import check_keys as check_keys
-from netpact.certificates.json_form import read_object as read_object
 from netpact.certificates.length import code_bits as code_bits
 from netpact.certificates.length import elias_delta_bits as elias_delta_bits
 from netpact.certificates.noise import clean_risk_bound as clean_risk_bound

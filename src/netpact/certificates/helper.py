@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from netpact.certificates.inputs import MAX_SAMPLES, hex_digest, make_plain
-from netpact.certificates.json_form import check_keys, read_object
 from netpact.certificates.names import check_name
 from netpact.core.checks import check_integer, check_number, check_text
 from netpact.core.errors import PactError
+from netpact.core.json import check_fields, encode_json, read_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +36,8 @@ class Helper:
         make_plain(self)
         check_name(self.name, name="helper, name")
         hex_digest(self.sha256, name="helper, sha256")
-        if write_recipe(read_object(check_text(self.recipe, where="helper, recipe"))) != self.recipe:
+        recipe = read_object(check_text(self.recipe, where="helper, recipe"), where="helper, recipe")
+        if encode_json(recipe, where="helper, recipe") != self.recipe:
             raise PactError("must be JSON with sorted keys and without spaces", where="helper, recipe")
         check_number(self.bound, where="helper, bound")
         errors = check_integer(self.errors, where="helper, errors", least=0, most=MAX_SAMPLES)
@@ -50,20 +50,9 @@ class Helper:
             check_integer(getattr(self, name), where=f"helper, {name}", least=least, most=most)
 
     def to_json(self) -> dict[str, object]:
-        return {**asdict(self), "recipe": json.loads(self.recipe)}
+        return {**asdict(self), "recipe": read_object(self.recipe, where="helper, recipe")}
 
     @classmethod
     def from_json(cls, source: Mapping[str, object]) -> Helper:
-        check_keys(source, {entry.name for entry in fields(cls)}, where="helper")
-        recipe = source["recipe"]
-        if not isinstance(recipe, Mapping):
-            raise PactError(f"a JSON object is needed, got {type(recipe).__name__}", where="helper, recipe")
-        return cls(**{**source, "recipe": write_recipe(recipe)})  # type: ignore[arg-type]
-
-
-def write_recipe(content: Mapping[str, object]) -> str:
-    """One text for one content, so that two recipes can be compared as texts."""
-    try:
-        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise PactError(f"this is not JSON: {error}", where="helper, recipe") from error
+        content = check_fields(source, [entry.name for entry in fields(cls)], where="helper")
+        return cls(**{**content, "recipe": encode_json(content["recipe"], where="helper, recipe")})

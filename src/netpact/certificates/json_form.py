@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from netpact.core.errors import PactError
+from netpact.core.json import check_fields, check_object, read_object
 
 if TYPE_CHECKING:
     from netpact.certificates.statement import Statement
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     StatementT = TypeVar("StatementT", bound=Statement)
 
 _WHERE = "certificate"
-_SHOWN = 40  # of a file's own words, in an error: keys, and characters of each
 # The words are for people who read the file itself: they are never taken over from it but made anew, so that a better
 # wording does not make old files unreadable.
 _WORDS = ("theorem", "sentence", "assumptions", "declarations")
@@ -66,19 +65,16 @@ def statement_to_json(statement: Statement) -> dict[str, object]:
 
 def statement_from_json(record: type[StatementT], source: Mapping[str, object] | str) -> StatementT:
     """Read what statement_to_json wrote, here or by another version with other words."""
-    content, layout = read_object(source), record.layout
+    content, layout = read_object(source, where=_WHERE), record.layout
     names = layout.plain(record)
     nested = [key for key in (*layout.groups, *layout.records) if key not in layout.optional or key in content]
-    check_keys(content, {"kind", *names, *nested, *layout.numbers, *_WORDS}, where=_WHERE)
+    check_fields(content, {"kind", *names, *nested, *layout.numbers, *_WORDS}, where=_WHERE)
     values: dict[str, Any] = {name: content[name] for name in names}
     for key in nested:
-        inner = content[key]
-        if not isinstance(inner, Mapping):
-            raise PactError(f"a JSON object is needed, got {type(inner).__name__}", where=key)
         if key in layout.records:
-            values[key] = layout.records[key].from_json(inner)
+            values[key] = layout.records[key].from_json(check_object(content[key], where=key))
             continue
-        check_keys(inner, set(layout.groups[key]), where=key)
+        inner = check_fields(content[key], layout.groups[key], where=key)
         values |= {name: inner[name_in_file] for name_in_file, name in layout.groups[key].items()}
     statement = record(**values)  # the record checks each value and names the field
     for key in ("kind", *layout.numbers):
@@ -87,47 +83,6 @@ def statement_from_json(record: type[StatementT], source: Mapping[str, object] |
     return statement
 
 
-def read_object(source: Mapping[str, object] | str) -> Mapping[str, object]:
-    """A JSON object, parsed if it is text; no key may stand twice in it."""
-    content = _parse(source) if isinstance(source, str) else source
-    if not isinstance(content, Mapping):
-        raise PactError(f"a JSON object is needed, got {type(content).__name__}", where=_WHERE)
-    return content
-
-
-def check_keys(content: Mapping[str, object], expected: set[str], *, where: str) -> None:
-    unknown = sorted(str(key) for key in content if key not in expected)
-    missing = sorted(key for key in expected if key not in content)
-    if unknown or missing:
-        problems = [f"{word} {_shown(keys)}" for word, keys in (("unknown:", unknown), ("missing:", missing)) if keys]
-        raise PactError(f"the keys are not those of a certificate; {'; '.join(problems)}", where=where)
-
-
-def _shown(keys: list[str]) -> str:
-    """The first few, each cut: they may come from a hostile file."""
-    rest = f", and {len(keys) - _SHOWN:,} more" if len(keys) > _SHOWN else ""
-    return ", ".join(key[:_SHOWN] for key in keys[:_SHOWN]) + rest
-
-
 def _agree(found: object, expected: object) -> bool:
     # In Python True == 1, and 1 == 1.0; the second is the same JSON number, the first is not.
     return isinstance(found, bool) == isinstance(expected, bool) and found == expected
-
-
-def _parse(text: str) -> object:
-    # json reads NaN and Infinity as floats; every field refuses them by name.
-    try:
-        return json.loads(text, object_pairs_hook=_unique)
-    except ValueError as error:
-        raise PactError(f"this is not JSON: {error}", where=_WHERE) from error
-    except RecursionError as error:
-        raise PactError("the JSON is nested too deeply", where=_WHERE) from error
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        seen: set[str] = set()
-        first = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise PactError(f"a key stands twice: {first[:_SHOWN]}", where=_WHERE)
-    return content

@@ -15,6 +15,7 @@ from torch import nn
 
 from netpact.bounds import EstimateOptions, Estimates, estimate_bounds
 from netpact.core.errors import PactError
+from netpact.core.json import encode_json
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
 from netpact.datasets import ArraySamples, Data, load_data
@@ -25,7 +26,6 @@ from netpact.measurements.folded import fold_for_measuring
 from netpact.models import build, initialise, parse_model
 from netpact.monitoring import Monitor
 from netpact.runs import JsonValue
-from netpact.runs.json_values import encode_json
 from netpact.training import PAPER_RECIPES, TrainOptions, error_rate, train
 
 NORM_BASED = ("l1-inf", "frobenius", "spec-l1-2", "spec-fro")  # the four of Figure 2

@@ -20,6 +20,7 @@ from netpact.coding.format import Compressed, Pact
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
+from netpact.core.json import encode_json
 from netpact.datasets import Data, as_data, find_copies, leave_out
 from netpact.exploration.candidates import candidate_names
 from netpact.exploration.clock import Clock, OutOfTimeError
@@ -32,7 +33,6 @@ from netpact.models import build, parse_model
 from netpact.network import trace
 from netpact.pacts.certification import certify
 from netpact.runs import ResultStore
-from netpact.runs.json_values import encode_json
 
 _FINALISTS = 2  # candidates that get a first round of changes
 _SCREENING_SHARE = 0.4  # of the budget at most

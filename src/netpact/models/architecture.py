@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from netpact.core.checks import check_instance, check_integer
 from netpact.core.errors import PactError, one_of
+from netpact.core.json import check_fields
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
 from netpact.models.plan import Linear, Plan, list_leaves
 
@@ -71,12 +71,11 @@ class OwnModule:
 
 def parse_architecture(record: object) -> Architecture:
     """The inverse of Architecture.to_json, for a record from an untrusted file."""
-    if not isinstance(record, Mapping) or sorted(map(str, record)) != sorted(_FIELDS):
-        raise PactError(f"an architecture needs exactly the fields {', '.join(_FIELDS)}", where="architecture")
-    sizes, input_shape = record["sizes"], record["input_shape"]
+    told = check_fields(record, _FIELDS, where="architecture")
+    sizes, input_shape = told["sizes"], told["input_shape"]
     if not isinstance(sizes, list) or not isinstance(input_shape, list):
         raise PactError("sizes and input_shape must be lists of integers", where="architecture")
-    return Architecture(record["id"], tuple(sizes), tuple(input_shape), record["classes"])
+    return Architecture(told["id"], tuple(sizes), tuple(input_shape), told["classes"])
 
 
 def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Architecture:

@@ -138,7 +138,7 @@ def _blocks(depth: int, *, per_stage: int, beside: int, family: str) -> int:
     step = _STAGES * per_stage
     if depth > MAX_DEPTH or depth < step + beside or (depth - beside) % step:
         raise PactError(
-            f"the depth of {family} is {step} n + {beside} with an integer n >= 1, at most {MAX_DEPTH}; got {depth}",
+            f"the depth of {family} is {step} n + {beside} with n >= 1, at most {MAX_DEPTH}; got {depth}",
             where="sizes[0]",
         )
     return (depth - beside) // step

@@ -15,6 +15,7 @@ from torch import nn
 
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes
+from netpact.core.json import read_object
 
 # One key only: safetensors writes the metadata in no fixed order, and equal content should be equal bytes.
 _NOTE = "netpact"
@@ -66,10 +67,4 @@ def _note(content: bytes, path: str | Path) -> dict[str, object] | None:
     text = (metadata or {}).get(_NOTE)
     if text is None:
         return None
-    try:
-        note = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise PactError(f"netpact's note in the file is not JSON: {error}", where=str(path)) from error
-    if not isinstance(note, dict):
-        raise PactError("netpact's note in the file is not a JSON object", where=str(path))
-    return note
+    return dict(read_object(text, where=f"{path}, netpact's note"))

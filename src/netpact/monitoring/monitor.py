@@ -12,6 +12,7 @@ from netpact.bounds import check_names
 from netpact.core.checks import check_choice, check_integer
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes, write_atomically
+from netpact.core.json import decode_json, encode_json
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
 from netpact.datasets import Data, as_data, draw_samples
@@ -20,7 +21,6 @@ from netpact.monitoring.drawing import draw_history
 from netpact.monitoring.looking import MEASURED, digest_weights, look_at
 from netpact.monitoring.observation import Observation, read_line
 from netpact.reports.figure import Figure
-from netpact.runs.json_values import decode_json, encode_json
 
 _KIND = "netpact monitor 1"
 
@@ -126,12 +126,12 @@ class Monitor:
     def _read(self, path: Path) -> dict[int, Observation]:
         try:
             first, *lines = read_bytes(path).decode().splitlines()
-            header = decode_json(first)
-        except ValueError as error:
+            header = decode_json(first, where=str(path))
+        except (PactError, ValueError) as error:
             raise PactError("this is not a file of a monitor", where=str(path), hint="give another file") from error
         if not isinstance(header, dict) or header.get("kind") != _KIND:
             raise PactError("this is not a file of a monitor", where=str(path), hint="give another file")
-        own = decode_json(self._header())
+        own = decode_json(self._header(), where="monitor")
         assert isinstance(own, dict), "made above"
         other = [name for name in (own | header) if header.get(name) != own.get(name)]
         if other:

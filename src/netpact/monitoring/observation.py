@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from netpact.core.errors import PactError
-from netpact.runs.json_values import decode_json, encode_json
+from netpact.core.json import decode_json, encode_json
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ class Observation:
 def read_line(line: str, *, where: str) -> Observation:
     """The inverse of to_line, for a line of an untrusted file."""
     try:
-        record = decode_json(line)
-    except ValueError as error:
+        record = decode_json(line, where=where)
+    except PactError as error:
         raise _foreign(error, where) from error
     return read_observation(record, where=where)
 

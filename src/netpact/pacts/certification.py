@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpact.certificates import Certificate, Helper, risk_bound, write_recipe
+from netpact.certificates import Certificate, Helper, risk_bound
 from netpact.certificates.names import check_name, make_name
 from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Pact
 from netpact.core.errors import PactError
+from netpact.core.json import encode_json
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.core.version import __version__
@@ -146,7 +147,7 @@ def _state_hold_out(subject: Subject, *, delta: float) -> Helper | None:
     return Helper(
         name=make_name(base.name),
         sha256=base.sha256,
-        recipe=write_recipe(base.recipe.to_json()),
+        recipe=encode_json(base.recipe.to_json(), where="recipe"),
         percent=ground.split.percent,
         counter=ground.split.counter,
         samples=len(ground.split.indices(subject.data.train.count)[0]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from netpact.core.errors import PactError
-from netpact.runs.json_values import JsonValue, decode_json, encode_json
+from netpact.core.json import JsonValue, decode_json, encode_json
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ def attempt_call(function: Callable[..., JsonValue], arguments: Mapping[str, Jso
     """Call the function; the result goes through JSON here already, so that a fresh one equals a stored one."""
     started = perf_counter()
     try:
-        result = decode_json(encode_json(function(**arguments), where="result"))
+        result = decode_json(encode_json(function(**arguments), where="result"), where="result")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a task raises belongs to its outcome
         return failed_attempt(error, seconds=perf_counter() - started)
     return Attempt(result=result, seconds=perf_counter() - started)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from netpact.runs.json_values import JsonValue
+from netpact.core.json import JsonValue
 from netpact.runs.store import ResultStore
 from netpact.runs.task import Task
 

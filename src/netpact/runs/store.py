@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import tempfile
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal
 
+from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes, write_atomically
-from netpact.runs.json_values import JsonValue, decode_json, encode_json
+from netpact.core.json import JsonValue, check_fields, encode_json, read_object
 from netpact.runs.task import Task
 
 
@@ -61,15 +61,12 @@ class ResultStore:
         if not path.is_file():
             return None
         try:
-            record = decode_json(read_bytes(path))
-        except (PactError, ValueError, RecursionError):
+            record = read_object(read_bytes(path), where=str(path))
+            check_fields(record, {*_identity(task), "result", "seconds"}, where=str(path))
+            seconds = check_number(record["seconds"], where="seconds")
+        except PactError:
             return None
-        if not isinstance(record, dict) or "result" not in record:
-            return None
-        if any(record.get(name) != value for name, value in _identity(task).items()):
-            return None
-        seconds = record.get("seconds")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+        if any(record[name] != value for name, value in _identity(task).items()):
             return None
         return StoredResult(record["result"], float(seconds))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from netpact.core.errors import PactError
-from netpact.runs.json_values import JsonValue, decode_json, encode_json
+from netpact.core.json import JsonValue, decode_json, encode_json
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/=+,:@-]{0,199}")
 
@@ -48,7 +48,7 @@ class Task:
             raise PactError(f"arguments are a dict, got {type(self.arguments).__name__}", where=f"task {self.key}")
         _check_importable(self.function, where=f"task {self.key}")
         text = encode_json(dict(self.arguments), where=f"task {self.key}: arguments")
-        object.__setattr__(self, "arguments", decode_json(text))
+        object.__setattr__(self, "arguments", decode_json(text, where="arguments"))
         _check_call(self)
 
     @cached_property
@@ -60,7 +60,7 @@ class Task:
     def fresh_arguments(self) -> dict[str, JsonValue]:
         """A copy for one call: a function that changes its arguments must not change the task."""
         text = encode_json(self.arguments, where=f"task {self.key}: arguments")
-        return cast("dict[str, JsonValue]", decode_json(text))
+        return cast("dict[str, JsonValue]", decode_json(text, where="arguments"))
 
 
 def _check_importable(function: object, *, where: str) -> None:

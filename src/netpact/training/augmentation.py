@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 import torch
 
 from netpact.core.checks import check_flag, check_integer
 from netpact.core.errors import PactError, one_of
+from netpact.core.json import check_fields
 
 _MOST_PADDING = 64
 
@@ -80,7 +80,4 @@ def parse_augmentation(text: str) -> Augmentation | None:
 
 def read_augmentation(record: object, *, where: str) -> Augmentation:
     """The inverse of Augmentation.to_json, for a record from an untrusted file."""
-    names = [entry.name for entry in fields(Augmentation)]
-    if not isinstance(record, Mapping) or sorted(map(str, record)) != sorted(names):
-        raise PactError(f"an augmentation needs exactly the fields {', '.join(names)}", where=where)
-    return Augmentation(**record)
+    return Augmentation(**check_fields(record, [entry.name for entry in fields(Augmentation)], where=where))

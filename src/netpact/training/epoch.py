@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 
 from netpact.core.checks import check_number
 from netpact.core.errors import PactError
+from netpact.core.json import check_fields
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ def parse_history(records: object, *, where: str) -> tuple[Epoch, ...]:
 
 def _parse_epoch(record: object, number: int, *, where: str) -> Epoch:
     names = [entry.name for entry in fields(Epoch)]
-    if not isinstance(record, dict) or sorted(record) != sorted(names) or record["epoch"] != number:
-        raise PactError(f"entry {number} of the history is not epoch {number} with {', '.join(names)}", where=where)
+    told = check_fields(record, names, where=f"{where}, entry {number} of the history")
+    if told["epoch"] != number:
+        raise PactError(f"entry {number} of the history is not epoch {number}", where=where)
     for name in names[1:]:
-        if record[name] is not None or name != "test_error":
-            check_number(record[name], where=f"{where}, epoch {number}, {name}")
-    return Epoch(**record)
+        if told[name] is not None or name != "test_error":
+            check_number(told[name], where=f"{where}, epoch {number}, {name}")
+    return Epoch(**told)

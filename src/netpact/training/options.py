@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 
 import torch
 
 from netpact.core.checks import check_choice, check_instance, check_integer, check_number
 from netpact.core.errors import PactError
+from netpact.core.json import check_fields
 from netpact.core.seed import Seed
 from netpact.training.augmentation import Augmentation, read_augmentation
 from netpact.training.schedules import Decay, check_schedule, read_schedule, share_at
@@ -62,11 +63,7 @@ class TrainOptions:
 def parse_options(record: object, *, where: str) -> TrainOptions:
     """The inverse of TrainOptions.to_json, for a record from an untrusted file."""
     names = [entry.name for entry in fields(TrainOptions) if entry.name != "augmentation"]
-    if not isinstance(record, Mapping) or sorted(set(map(str, record)) - {"augmentation"}) != sorted(names):
-        raise PactError(
-            f"training options need exactly the fields {', '.join(names)}, and maybe augmentation", where=where
-        )
-    given = dict(record)
+    given = dict(check_fields(record, names, where=where, optional=("augmentation",)))
     if "augmentation" in given:
         given["augmentation"] = read_augmentation(given["augmentation"], where=f"{where}, augmentation")
     given["schedule"] = read_schedule(given["schedule"], where=f"{where}, schedule")
@@ -74,12 +71,10 @@ def parse_options(record: object, *, where: str) -> TrainOptions:
 
 
 def _read_seed(seed: object, *, where: str) -> Seed:
-    if not isinstance(seed, Mapping) or sorted(map(str, seed)) != ["number", "path"]:
-        raise PactError("a seed needs exactly the fields number, path", where=where)
-    path = seed["path"]
-    if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
-        raise PactError("the path of a seed is a list of names", where=where)
-    return Seed(seed["number"], tuple(path))
+    told = check_fields(seed, ("number", "path"), where=where)
+    if not isinstance(told["path"], list) or not all(isinstance(name, str) for name in told["path"]):
+        raise PactError("the path of a seed must be a list of names", where=where)
+    return Seed(told["number"], tuple(told["path"]))
 
 
 def _adam(parameters: list[torch.nn.Parameter], options: TrainOptions) -> torch.optim.Optimizer:

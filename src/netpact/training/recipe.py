@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 import torch
 
 from netpact.core.checks import check_instance, check_text
-from netpact.core.errors import PactError
+from netpact.core.json import check_fields
 from netpact.core.version import __version__
 from netpact.datasets import Split
 from netpact.training.options import TrainOptions, parse_options
@@ -50,11 +49,7 @@ class Recipe:
     @classmethod
     def from_json(cls, record: object) -> Recipe:
         """The recipe that to_json wrote, from an untrusted file."""
-        names = [entry.name for entry in fields(cls)]
-        if not isinstance(record, Mapping) or sorted(map(str, record)) != sorted(names):
-            raise PactError(f"a recipe needs exactly the fields {', '.join(names)}", where=_WHERE)
-        split = record["split"]
-        if not isinstance(split, Mapping) or sorted(map(str, split)) != ["counter", "percent"]:
-            raise PactError("a split needs exactly the fields percent, counter", where=f"{_WHERE}, split")
-        options = parse_options(record["options"], where=f"{_WHERE}, options")
-        return cls(**{**record, "options": options, "split": Split(split["percent"], split["counter"])})
+        told = check_fields(record, [entry.name for entry in fields(cls)], where=_WHERE)
+        split = check_fields(told["split"], ("percent", "counter"), where=f"{_WHERE}, split")
+        options = parse_options(told["options"], where=f"{_WHERE}, options")
+        return cls(**{**told, "options": options, "split": Split(**split)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from netpact.coding.format.message import DEFAULT_MAX_PARAMETERS, Header, decode
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError, wrong_kind
 from netpact.core.files import read_bytes, write_atomically
+from netpact.core.json import check_object, read_object
 from netpact.core.limits import Limits
 
 if TYPE_CHECKING:
@@ -205,18 +205,12 @@ def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCert
         return None, None
     if len(statement) > _MOST_CERTIFICATE_BYTES:
         raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
-    from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate, read_object
+    from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate
 
-    try:
-        text = statement.decode()
-    except UnicodeDecodeError as error:
-        raise PactError(f"the certificate is not JSON: {error}", where="certificate") from error
-    content = dict(read_object(text))
+    content = dict(read_object(statement, where="certificate"))
     if _ORIGINAL not in content:
         return Certificate.from_json(content), None
-    original = content.pop(_ORIGINAL)
-    if not isinstance(original, Mapping):
-        raise PactError(f"a JSON object is needed, got {type(original).__name__}", where=f"certificate, {_ORIGINAL}")
+    original = check_object(content.pop(_ORIGINAL), where=f"certificate, {_ORIGINAL}")
     # Two ways to a statement about the original: by unlabelled samples, or by a box around the network in the file.
     record = BoxCertificate if _BOX in original else OriginalCertificate
     return Certificate.from_json(content), record.from_json(original)

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.coding.forms import Weights
+from netpact.core.checks import check_text
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError
 from netpact.core.files import as_path
+from netpact.core.json import check_fields
 from netpact.core.limits import Limits
 from netpact.models import MAX_PARAMETERS
 from netpact.models.tensors import delimit
@@ -112,13 +114,10 @@ def _open_weights(path: Path, *, max_parameters: Limits | int) -> Base:
     module, note = load_model(path, max_parameters=max_parameters), read_tensors(path).note or {}
     if HELPER_NOTE not in note:
         return base_of(module, name=path.stem)
-    told = note[HELPER_NOTE]
-    if not isinstance(told, Mapping) or sorted(map(str, told)) != ["data_fingerprint", "recipe"]:
-        raise PactError("a helper needs exactly the fields data_fingerprint, recipe", where=f"base {path}")
-    if not isinstance(told["data_fingerprint"], str) or not told["data_fingerprint"]:
-        raise PactError("a text that is not empty is needed", where=f"base {path}, data_fingerprint")
+    told = check_fields(note[HELPER_NOTE], ("data_fingerprint", "recipe"), where=f"base {path}")
+    fingerprint = check_text(told["data_fingerprint"], where=f"base {path}, data_fingerprint")
     recipe = Recipe.from_json(told["recipe"])
-    return base_of(module, name=path.stem, data_fingerprint=told["data_fingerprint"], recipe=recipe)
+    return base_of(module, name=path.stem, data_fingerprint=fingerprint, recipe=recipe)
 
 
 def as_base(source: Base | str | Path | object, *, max_parameters: Limits | int = MAX_PARAMETERS) -> Base | None:

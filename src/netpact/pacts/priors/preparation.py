@@ -11,11 +11,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from netpact.certificates import read_object
 from netpact.coding.format import Pact, as_pact
 from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
 from netpact.core.files import write_atomically
+from netpact.core.json import read_object
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data, as_data, set_aside
@@ -70,7 +70,7 @@ def retrain_helper(
             where="certificate",
             hint="leave --retrain out: only a data-dependent certificate has a helper",
         )
-    recipe = Recipe.from_json(read_object(stated.recipe))
+    recipe = Recipe.from_json(read_object(stated.recipe, where="recipe"))
     source = as_data(data)
     seen, _ = set_aside(source.train, recipe.split)
     start = build(_architecture(recipe, source), max_parameters=max_parameters)

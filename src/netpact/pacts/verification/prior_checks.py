@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from netpact.certificates import Certificate, Helper, check_bound, read_object
+from netpact.certificates import Certificate, Helper, check_bound
 from netpact.core.errors import PactError
+from netpact.core.json import read_object
 from netpact.datasets import Samples, is_sorted
 from netpact.pacts.priors import Base, Ground, Subject, helper_module
 from netpact.pacts.verification.recount import Recount, count_anew
@@ -33,7 +34,7 @@ def compare_prior(certificate: Certificate, base: Base | None, ground: Ground) -
 
 
 def _compare_helper(certificate: Certificate, stated: Helper, base: Base, ground: Ground) -> tuple[list[str], str]:
-    recipe = Recipe.from_json(read_object(stated.recipe))
+    recipe = Recipe.from_json(read_object(stated.recipe, where="recipe"))
     split = ground.split
     assert split is not None  # the kind of prior agrees
     found: list[tuple[str, object, object]] = [
@@ -76,7 +77,7 @@ def check_hold_out(certificate: Certificate, subject: Subject) -> tuple[list[str
     if seen != stated.samples:
         reasons.append(f"the helper has seen {seen:,} samples, the certificate says {stated.samples:,}")
     try:
-        recipe = Recipe.from_json(read_object(stated.recipe))
+        recipe = Recipe.from_json(read_object(stated.recipe, where="recipe"))
         module = helper_module(base, recipe, data, max_parameters=subject.max_parameters)
     except PactError as error:
         return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"], None
