@@ -11,8 +11,7 @@ from netpact.bounds import EstimateOptions, check_names
 from netpact.certificates import risk_bound
 from netpact.cli.app import run
 from netpact.core.errors import PactError, did_you_mean, one_of
-from netpact.experiments.presets import find_preset as find_experiment_preset
-from netpact.experiments.questions import find_experiment
+from netpact.experiments import EXPERIMENTS
 from netpact.exploration import find_preset
 from netpact.methods import make_method
 from netpact.training import parse_augmentation, parse_schedule
@@ -38,8 +37,8 @@ MISSPELLED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "way to read convolutions": (lambda: EstimateOptions(convolutions="unroled"), "unrolled"),
     "quantity": (lambda: netpact.MeasureOptions(only=("stable_rnk",)), "stable_rank"),
-    "experiment": (lambda: find_experiment("arora-tabel1"), "arora-table1"),
-    "preset of an experiment": (lambda: find_experiment_preset("qick"), "quick"),
+    "experiment": (lambda: EXPERIMENTS.look_up("arora-tabel1"), "arora-table1"),
+    "preset of an experiment": (lambda: EXPERIMENTS["arora-fig1"].preset("qick"), "quick"),
     "preset of a search": (lambda: find_preset("minst"), "mnist"),
     "optimizer": (lambda: netpact.TrainOptions(optimizer="adamm"), "adam"),
     "schedule": (lambda: parse_schedule("cosin"), "cosine"),

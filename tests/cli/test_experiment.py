@@ -10,15 +10,19 @@ from typing import Any
 import pytest
 
 from netpact.cli.app import run
-from netpact.experiments import PRESETS
-from netpact.experiments import running as running_module
+from netpact.experiments import Plan, Preset
 
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny = replace(PRESETS["digits"].alexnet, epochs=2, limit=50)
-    found = running_module.find_preset
-    monkeypatch.setattr(running_module, "find_preset", lambda name: replace(found(name), alexnet=tiny))
+    found = Plan.preset
+
+    def shorten(plan: Plan, name: object) -> Preset:
+        whole = found(plan, name)
+        cases = {study: replace(case, epochs=2, limit=50) for study, case in whole.cases.items()}
+        return replace(whole, cases=cases)
+
+    monkeypatch.setattr(Plan, "preset", shorten)
 
 
 def test_table_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,3 +60,17 @@ def test_bad_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert "arora-table1" in json.loads(capsys.readouterr().out)["error"]
     assert run(["experiment", "arora-fig1", "--preset", "slow"]) == 2
     assert "quick, full, digits" in capsys.readouterr().err
+
+
+def test_without_a_name_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiment", "--json"]) == 0
+    captured = capsys.readouterr()
+    listed = {one["experiment"]: one for one in json.loads(captured.out)}
+    assert listed["arora-table1"]["title"] == "Table 1: effective parameters of each layer"
+    assert listed["arora-table1"]["presets"] == ["quick", "full", "digits"]
+    assert "arora-corrupted" in captured.err
+
+
+def test_unknown_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiment", "arora-fig1", "--engine", "process"]) == 2
+    assert "did you mean processes" in capsys.readouterr().err

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG
-from netpact.experiments.records import CONTRACTION, CUSHION, INTERLAYER, SMOOTHNESS, Sampled, Study, StudyLayer
 from netpact.monitoring import Observation
+from netpact.papers.arora.layer_study import (
+    CONTRACTION,
+    CUSHION,
+    INTERLAYER,
+    SMOOTHNESS,
+    LayerStudy,
+    Sampled,
+    StudyLayer,
+)
+from netpact.papers.arora.presets import ALEXNET, SHUFFLED, VGG
 
 LAYERS = 6
 NORMS = {"l1-inf": 18.0, "frobenius": 17.0, "spec-l1-2": 15.0, "spec-fro": 16.0}
@@ -51,11 +59,13 @@ def observed(epoch: int, power: float | None, *, test_error: float = 0.6) -> Obs
     )
 
 
-def study(kind: str = VGG, *, seed: int = 0, accuracy: float = 1.0, ours: float | None = 8.0, **layer: float) -> Study:
+def study(
+    kind: str = VGG, *, seed: int = 0, accuracy: float = 1.0, ours: float | None = 8.0, **layer: float
+) -> LayerStudy:
     """The paper's findings hold in it."""
     usual = {VGG: {"cushion": 0.2}, ALEXNET: {"cushion": 0.2}, SHUFFLED: {"contraction": 2.0}}[kind]
     own = {**usual, **layer}
-    return Study(
+    return LayerStudy(
         study=kind,
         seed=seed,
         model="vgg:11-8-1",
@@ -77,5 +87,5 @@ def study(kind: str = VGG, *, seed: int = 0, accuracy: float = 1.0, ours: float 
     )
 
 
-def seeds(count: int = 3) -> list[dict[str, Study]]:
+def seeds(count: int = 3) -> list[dict[str, LayerStudy]]:
     return [{kind: study(kind, seed=seed) for kind in (VGG, ALEXNET, SHUFFLED)} for seed in range(count)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,23 +15,35 @@ import torch
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data
-from netpact.experiments import EXPERIMENTS, PRESETS, Experiment, Forecast, run_experiment
+from netpact.experiments import (
+    Experiment,
+    Forecast,
+    Plan,
+    Preset,
+    Setting,
+    forecast_experiment,
+    run_experiment,
+)
 from netpact.experiments import running as running_module
 from netpact.experiments.forecasting import forecast_training
 from netpact.experiments.pages import render_experiment
-from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG, choose_data
-from netpact.experiments.records import read_study
-from netpact.experiments.studying import (
-    draw_gaussian,
-    open_data,
-    shuffle_labels,
-    start_network,
-    study_network,
-    train_options,
-)
+from netpact.experiments.presets import choose_data
+from netpact.experiments.studying import draw_gaussian, open_data, start_network, train_options
 from netpact.monitoring import Monitor
-from netpact.runs import TaskDone
+from netpact.papers.arora.layer_study import LayerStudy
+from netpact.papers.arora.presets import ALEXNET, PRESETS, SHUFFLED, VGG
+from netpact.papers.arora.studying import shuffle_labels, study_network
+from netpact.runs import Inline, TaskDone
 from netpact.training import PAPER_RECIPES
+
+ARORA = ("arora-fig1", "arora-fig2", "arora-table1", "arora-corrupted")
+
+
+def alexnets(**changed: Any) -> Preset:
+    """The preset digits with other AlexNets."""
+    digits = PRESETS["digits"]
+    case = replace(digits.cases[ALEXNET], **changed)
+    return replace(digits, cases={**digits.cases, ALEXNET: case, SHUFFLED: case})
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +64,7 @@ def test_record(figure_2: Experiment) -> None:
     assert record["seeds"] == [0]
     assert record["data"] == "digits"
     vgg, alexnet, shuffled = figure_2.studies
-    data = open_data("digits", limit=PRESETS["digits"].alexnet.limit, tested=200)
+    data = open_data("digits", limit=PRESETS["digits"].cases[ALEXNET].limit, tested=200)
     assert alexnet.fingerprint == data.train.fingerprint() != shuffled.fingerprint
     assert [one.epoch for one in vgg.epochs] == [1, 5, 10]
     assert vgg.epochs[-1].train_error == pytest.approx(1 - vgg.train_accuracy)
@@ -60,18 +73,18 @@ def test_record(figure_2: Experiment) -> None:
     assert "below the 90% that findings need" in str(figure_2)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", ARORA)
 def test_the_others_share_its_networks(name: str, figure_2: Experiment, folder: Path) -> None:
     told: list[TaskDone] = []
-    forecasts: list[Forecast] = []
-    found = run_experiment(name, preset="digits", seeds=1, out=folder, announce=forecasts.append, progress=told.append)
+    forecast = forecast_experiment(name, preset="digits", seeds=1, out=folder)
+    found = run_experiment(name, preset="digits", seeds=1, out=folder, progress=told.append)
     assert told
     assert all(done.reused for done in told)
-    assert str(forecasts[0]) == "all networks are trained and measured already"
+    assert str(forecast) == "all networks are trained and measured already"
     page = found.page.read_text()
     assert page.count("<svg") == {"arora-fig1": 8, "arora-fig2": 8, "arora-table1": 0, "arora-corrupted": 4}[name]
     for finding in found.findings:
-        assert finding.rule.replace("<", "&lt;") in page
+        assert html.escape(finding.rule) in page
     assert not re.search(r'(src|href)="', page), "self-contained"
     for word in ("sha256:", "netpact experiment", found.version, "not judged", "training accuracy"):
         assert word in page
@@ -81,32 +94,33 @@ def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def stop_after_one(done: TaskDone) -> None:
         raise KeyboardInterrupt
 
-    tiny = replace(PRESETS["digits"], alexnet=replace(PRESETS["digits"].alexnet, epochs=2, limit=50))
-    monkeypatch.setattr(running_module, "find_preset", lambda name: tiny)
+    monkeypatch.setattr(Plan, "preset", lambda self, name: alexnets(epochs=2, limit=50))
     with pytest.raises(KeyboardInterrupt):
-        run_experiment("arora-corrupted", preset="digits", seeds=1, out=tmp_path, progress=stop_after_one)
+        run_experiment(
+            "arora-corrupted", preset="digits", seeds=1, out=tmp_path, engine=Inline(), progress=stop_after_one
+        )
     told: list[TaskDone] = []
-    forecasts: list[Forecast] = []
-    run_experiment(
-        "arora-corrupted", preset="digits", seeds=1, out=tmp_path, announce=forecasts.append, progress=told.append
-    )
+    forecast = forecast_experiment("arora-corrupted", preset="digits", seeds=1, out=tmp_path)
+    run_experiment("arora-corrupted", preset="digits", seeds=1, out=tmp_path, engine=Inline(), progress=told.append)
     assert [done.reused for done in told] == [True, False]
-    assert forecasts[0].networks == 1
-    assert forecasts[0].seconds > 0
+    assert forecast.networks == 1
+    assert forecast.seconds > 0
 
 
 def test_a_kill_in_training_costs_one_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The task itself goes on from its checkpoint, and gives what an unbroken one gives."""
-    case = replace(PRESETS["digits"].alexnet, epochs=3, limit=50, every=1, jacobians=2)
-    arguments: dict[str, Any] = {
-        "study": SHUFFLED,
-        "data": "digits",
-        "fingerprint": open_data("digits", limit=50, tested=40).train.fingerprint(),
-        "tested": 40,
-        "case": asdict(case),
-        "seed": 1,
-    }
-    whole = read_study(study_network(**arguments, out=str(tmp_path / "whole")))
+    case = replace(PRESETS["digits"].cases[ALEXNET], epochs=3, limit=50, every=1, jacobians=2)
+    setting = Setting(
+        study=SHUFFLED,
+        data="digits",
+        fingerprint=open_data("digits", limit=50, tested=40).train.fingerprint(),
+        tested=40,
+        case=case,
+        seed=1,
+        out=str(tmp_path / "whole"),
+    )
+    broken_run = asdict(replace(setting, out=str(tmp_path / "broken")))
+    whole = LayerStudy.read(study_network(setting=asdict(setting)))
     look = Monitor.__call__
 
     def die_in_third(self: Monitor, epoch: int, module: torch.nn.Module) -> object:
@@ -117,7 +131,7 @@ def test_a_kill_in_training_costs_one_epoch(tmp_path: Path, monkeypatch: pytest.
     with monkeypatch.context() as broken:
         broken.setattr(Monitor, "__call__", die_in_third)
         with pytest.raises(KeyboardInterrupt):
-            study_network(**arguments, out=str(tmp_path / "broken"))
+            study_network(setting=broken_run)
     epochs: list[int] = []
 
     def note(self: Monitor, epoch: int, module: torch.nn.Module) -> object:
@@ -125,7 +139,7 @@ def test_a_kill_in_training_costs_one_epoch(tmp_path: Path, monkeypatch: pytest.
         return look(self, epoch, module)
 
     monkeypatch.setattr(Monitor, "__call__", note)
-    found = read_study(study_network(**arguments, out=str(tmp_path / "broken")))
+    found = LayerStudy.read(study_network(setting=broken_run))
     assert epochs == [3]
     timeless = [replace(one, epochs=tuple(replace(seen, seconds=0.0) for seen in one.epochs)) for one in (found, whole)]
     assert timeless[0] == timeless[1]
@@ -133,10 +147,8 @@ def test_a_kill_in_training_costs_one_epoch(tmp_path: Path, monkeypatch: pytest.
 
 def test_files_of_another_setting_are_not_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for epochs in (2, 1):
-        alexnet = replace(PRESETS["digits"].alexnet, epochs=epochs, limit=50)
-        other = replace(PRESETS["digits"], alexnet=alexnet)
-        monkeypatch.setattr(running_module, "find_preset", lambda name, other=other: other)
-        run_experiment("arora-corrupted", preset="digits", seeds=1, out=tmp_path)
+        monkeypatch.setattr(Plan, "preset", lambda self, name, epochs=epochs: alexnets(epochs=epochs, limit=50))
+        run_experiment("arora-corrupted", preset="digits", seeds=1, out=tmp_path, engine=Inline())
     assert len(list((tmp_path / "networks-digits").glob("alexnet-0-*.checkpoint"))) == 2
 
 
@@ -152,7 +164,7 @@ def test_shuffled_labels_are_the_same_labels_in_another_order(digits: Data) -> N
 
 
 def test_random_network_has_the_scale_of_he(digits: Data) -> None:
-    start = start_network(PRESETS["quick"].alexnet, replace(digits, name="digits"), Seed(3))
+    start = start_network(PRESETS["quick"].cases[ALEXNET], replace(digits, name="digits"), Seed(3))
     before = [parameter.clone() for parameter in start.parameters()]
     drawn = draw_gaussian(start, Seed(4))
     weight = drawn.get_parameter("conv3.weight")
@@ -162,17 +174,17 @@ def test_random_network_has_the_scale_of_he(digits: Data) -> None:
 
 
 def test_full_is_the_setting_of_the_paper() -> None:
-    for case in (PRESETS["full"].vgg, PRESETS["full"].alexnet):
+    for case in PRESETS["full"].cases.values():
         options = train_options(case, Seed(0))
         assert replace(options, seed=PAPER_RECIPES["arora-vgg"].options.seed) == PAPER_RECIPES["arora-vgg"].options
         assert options.epochs == 299
         assert case.limit == 0
-    assert PRESETS["full"].vgg.model == "vgg:19-64-1"
+    assert PRESETS["full"].cases[VGG].model == "vgg:19-64-1"
     assert PRESETS["full"].data == ("cifar10",)
 
 
 def test_forecast_grows_with_the_work(digits: Data) -> None:
-    case = PRESETS["digits"].alexnet
+    case = PRESETS["digits"].cases[ALEXNET]
     once = forecast_training([(case, digits)])
     longer = forecast_training([(replace(case, epochs=case.epochs * 50), digits)])
     assert longer.seconds > 5 * once.seconds
@@ -194,14 +206,16 @@ def test_the_first_data_set_that_is_there(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_stands_in_is_said() -> None:
-    assert running_module._note(PRESETS["quick"], "digits").endswith(
-        "The data are digits. cifar10 was not found on this machine, so digits stands in for it."
+    assert (
+        PRESETS["quick"]
+        .note("digits")
+        .endswith("The data are digits. cifar10 was not found on this machine, so digits stands in for it.")
     )
-    assert "stands in" not in running_module._note(PRESETS["quick"], "cifar10")
+    assert "stands in" not in PRESETS["quick"].note("cifar10")
 
 
 def test_names_in_a_page_are_escaped(figure_2: Experiment) -> None:
-    page = render_experiment(replace(figure_2, note="<script>", command="a & b"), about="<b>")
+    page = render_experiment(replace(figure_2, note="<script>", command="a & b"), [], about="<b>")
     assert "<script>" not in page
     assert "a &amp; b" in page
 
@@ -211,8 +225,8 @@ def test_names_in_a_page_are_escaped(figure_2: Experiment) -> None:
     [
         ("arora-fig9", "digits", 1, "allowed: arora-fig1"),
         ("arora-fig1", "slow", 1, "allowed: quick, full, digits"),
-        ("arora-fig1", "digits", 0, "seeds: a whole number from 1"),
-        ("arora-fig1", "digits", True, "seeds: a whole number from 1"),
+        ("arora-fig1", "digits", 0, "seeds: must be an integer >= 1"),
+        ("arora-fig1", "digits", True, "seeds: must be an integer >= 1"),
     ],
 )
 def test_bad_input(name: str, preset: str, seeds: int, said: str, tmp_path: Path) -> None:

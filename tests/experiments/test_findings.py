@@ -9,20 +9,21 @@ import pytest
 from experiments.study_examples import NORMS, layers, observed, seeds, study
 
 from netpact.core.errors import PactError
-from netpact.core.json import decode_json, encode_json
-from netpact.experiments.findings import MIXED, NOT_JUDGED, NOT_REPRODUCED, REPRODUCED, Finding, earlier, later, ratio
-from netpact.experiments.presets import ALEXNET, SHUFFLED, VGG
-from netpact.experiments.questions import EXPERIMENTS, find_experiment
-from netpact.experiments.records import CUSHION, INTERLAYER, Sampled, Study, read_study
+from netpact.experiments import EXPERIMENTS, Question
+from netpact.experiments.findings import MIXED, NOT_JUDGED, NOT_REPRODUCED, REPRODUCED, Finding
+from netpact.papers.arora.comparing import earlier, later, ratio
+from netpact.papers.arora.layer_study import CUSHION, INTERLAYER, LayerStudy, Sampled
+from netpact.papers.arora.presets import ALEXNET, SHUFFLED, VGG
 
 QUESTIONS = [
     pytest.param(name, place, id=f"{name}-{place}")
     for name, plan in EXPERIMENTS.items()
+    if name.startswith("arora-")
     for place in range(len(plan.questions))
 ]
 
 
-def judge(name: str, place: int, by_seed: list[dict[str, Study]]) -> Finding:
+def judge(name: str, place: int, by_seed: list[dict[str, LayerStudy]]) -> Finding:
     return EXPERIMENTS[name].questions[place].judge(by_seed)
 
 
@@ -77,6 +78,7 @@ def test_a_network_that_has_not_learned_is_not_judged() -> None:
     assert found.verdict == NOT_JUDGED
     assert found.to_json()["verdict"] == "not judged"
     assert len(found.numbers) == 3, "the numbers are told all the same"
+    assert found.accuracies == (1.0, 0.89, 1.0)
     by_seed[1][SHUFFLED] = study(SHUFFLED, accuracy=0.9)
     assert EXPERIMENTS["arora-corrupted"].questions[0].judge(by_seed).verdict == REPRODUCED
 
@@ -118,12 +120,36 @@ def test_studies_survive_json() -> None:
         text = encode_json(one.to_json(), where="study")
         record = decode_json(text, where="study")
         assert isinstance(record, dict)
-        assert read_study(record) == one
+        assert LayerStudy.read(record) == one
         assert "random" not in one.summary()
 
 
 def test_errors() -> None:
     with pytest.raises(PactError, match="allowed: arora-fig1, arora-fig2, arora-table1, arora-corrupted"):
-        find_experiment("arora-fig3")
+        EXPERIMENTS.look_up("arora-fig3")
     with pytest.raises(PactError, match="no networks"):
         judge("arora-fig1", 0, [])
+
+
+def test_the_rule_says_what_is_judged() -> None:
+    expected = {
+        ">": (False, False, True),
+        ">=": (False, True, True),
+        "<": (True, False, False),
+        "<=": (True, True, False),
+    }
+    for sign, holds in expected.items():
+        asked = Question("claim", "accuracy", lambda one: one[VGG].train_accuracy, sign, 0.95)
+        found = asked.judge([{VGG: study(accuracy=reached)} for reached in (0.94, 0.95, 0.96)])
+        assert found.holds == holds
+        assert found.rule == f"accuracy: {sign} 0.95"
+    with pytest.raises(PactError, match="sign: '=' is not known"):
+        Question("claim", "accuracy", lambda one: 0.0, "=", 1)
+
+
+def test_the_numbers_of_the_paper_stand_beside_ours() -> None:
+    later_half, least = (judge("arora-table1", place, seeds()) for place in (0, 1))
+    assert later_half.published == pytest.approx(math.sqrt(1.126 * 1.927) / 437.18)
+    assert least.published == 0.963
+    assert least.cells() == ("0.963", "2, 2, 2", "100.0%, 100.0%, 100.0%", "reproduced")
+    assert judge("arora-fig1", 0, seeds()).cells()[0] == "–"

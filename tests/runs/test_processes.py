@@ -111,7 +111,7 @@ def test_workers_are_kept_from_task_to_task(tmp_path: Path) -> None:
 
 
 def test_workers_share_the_processors_and_ignore_interrupts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netpact.runs.processes._processors", lambda: 7)
+    monkeypatch.setattr("netpact.runs.processes.processors", lambda: 7)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setenv("MKL_NUM_THREADS", "1")
     work = [task(run_tasks.environment), task(run_tasks.interrupts)]

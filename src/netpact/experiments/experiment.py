@@ -1,18 +1,18 @@
-"""The record of an experiment: its networks, what they say about the paper's findings, and the page that shows it."""
+"""The record of an experiment that was run: its networks, and what they say about the paper's findings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from netpact.experiments.findings import Finding
-from netpact.experiments.records import Study
-from netpact.runs import JsonValue
+from netpact.experiments.study import Study
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """fingerprints: of the training samples, by the number of them; note: what a reader should know of the setting."""
+    """note: what a reader should know of the setting; fingerprints: of each network's training samples."""
 
     name: str
     preset: str
@@ -29,12 +29,11 @@ class Experiment:
     def fingerprints(self) -> dict[str, str]:
         return {f"{one.study}, seed {one.seed}": one.fingerprint for one in self.studies}
 
-    def chosen(self, study: str) -> tuple[Study, ...]:
-        """The networks of one kind, by seed."""
+    def chosen(self, study: str) -> tuple[Any, ...]:
+        """The networks of one name, by seed, each of the type that the plan names."""
         return tuple(one for one in self.studies if one.study == study)
 
     def to_json(self) -> dict[str, object]:
-        networks: list[dict[str, JsonValue]] = [one.summary() for one in self.studies]
         return {
             "experiment": self.name,
             "preset": self.preset,
@@ -43,25 +42,13 @@ class Experiment:
             "data": self.data,
             "note": self.note,
             "findings": [finding.to_json() for finding in self.findings],
-            "networks": networks,
+            "networks": [one.summary() for one in self.studies],
             "command": self.command,
             "page": str(self.page),
         }
 
     def __str__(self) -> str:
         lines = [f"{self.name}, preset {self.preset}, {self.data}, seeds {', '.join(map(str, self.seeds))}"]
-        lines += [describe_accuracy(one) for one in self.studies]
+        lines += [str(one) for one in self.studies]
         lines += [f"{finding.verdict}: {finding.claim}" for finding in self.findings]
         return "\n".join(lines)
-
-
-def describe_accuracy(study: Study) -> str:
-    low = "" if study.fits else f", below the {study.least:.0%} that findings need"
-    return (
-        f"{study.study}, seed {study.seed} ({study.model}, {study.samples:,} samples): "
-        f"training accuracy {study.train_accuracy:.1%}{low}, test accuracy {study.test_accuracy:.1%}"
-    )
-
-
-def describe_numbers(finding: Finding) -> str:
-    return ", ".join("not finite" if number is None else f"{number:.3g}" for number in finding.numbers)

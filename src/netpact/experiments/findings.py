@@ -1,29 +1,40 @@
-"""A finding of the paper, a rule that decides it, and what each seed says."""
+"""A finding of a paper, a rule that decides it, and what each seed says."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from netpact.core.checks import check_choice
 from netpact.core.errors import PactError
-from netpact.experiments.records import Study, StudyLayer
 
 REPRODUCED, NOT_REPRODUCED, MIXED, NOT_JUDGED = "reproduced", "not reproduced", "mixed", "not judged"
-_FACTOR = 2.0  # "behave nicely": at most this much worse than random
+_SIGNS: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
 
 
 @dataclass(frozen=True)
 class Finding:
     """claim: what the paper says, and where; rule: what must hold in every seed; numbers: one for each seed.
 
-    holds   one for each seed; empty where a network did not learn enough to say something
+    holds       one for each seed; empty where a network did not learn enough to say something
+    accuracies  one for each seed: the training accuracy of the network that learned least
+    published   the paper's own number, None where it prints none
     """
 
     claim: str
     rule: str
     numbers: tuple[float | None, ...]
     holds: tuple[bool, ...]
+    accuracies: tuple[float, ...] = ()
+    published: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -38,87 +49,47 @@ class Finding:
         return self.verdict == REPRODUCED
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "claim": self.claim,
-            "rule": self.rule,
-            "numbers": list(self.numbers),
-            "holds": list(self.holds),
-            "verdict": self.verdict,
-        }
+        return {**asdict(self), "verdict": self.verdict}
+
+    def cells(self) -> tuple[str, str, str, str]:
+        """The paper's number, ours, the accuracies and the verdict, as tables print them."""
+        paper = "–" if self.published is None else f"{self.published:.3g}"
+        ours = ", ".join("not finite" if number is None else f"{number:.3g}" for number in self.numbers)
+        return paper, ours, ", ".join(f"{reached:.1%}" for reached in self.accuracies), self.verdict
 
 
 @dataclass(frozen=True)
 class Question:
-    """How a finding is decided: a number for each seed's networks, and when it speaks for the paper."""
+    """How a finding is decided: `number`, of the networks of one seed by name, must be on this side of the limit.
+
+    about      what the number is, in words
+    published  the same number as the paper prints it, if it does
+    """
 
     claim: str
-    rule: str
-    number: Callable[[Mapping[str, Study]], float]
-    holds: Callable[[float], bool]
+    about: str
+    number: Callable[[Mapping[str, Any]], float]
+    sign: str
+    limit: float
+    published: float | None = None
 
-    def judge(self, seeds: Sequence[Mapping[str, Study]]) -> Finding:
+    def __post_init__(self) -> None:
+        check_choice(self.sign, _SIGNS, where="sign")
+
+    @property
+    def rule(self) -> str:
+        return f"{self.about}: {self.sign} {self.limit:g}"
+
+    def judge(self, seeds: Sequence[Mapping[str, Any]]) -> Finding:
         if not seeds:
             raise PactError("no networks to judge by", where="finding")
         numbers = [self.number(one) for one in seeds]
-        told = tuple(number if math.isfinite(number) else None for number in numbers)
         learned = all(study.fits for one in seeds for study in one.values())
-        return Finding(self.claim, self.rule, told, tuple(self.holds(number) for number in numbers) if learned else ())
-
-
-def above_one(number: float) -> bool:
-    return number > 1
-
-
-def below_one(number: float) -> bool:
-    return number < 1
-
-
-def not_much_less(number: float) -> bool:
-    return number >= 1 / _FACTOR
-
-
-def not_much_more(number: float) -> bool:
-    return number <= _FACTOR
-
-
-def ratio(first: Sequence[StudyLayer], second: Sequence[StudyLayer], quantity: str) -> float:
-    """The geometric mean over layers of: median of the first network / median of the second."""
-    logs = []
-    for one, other in zip(first, second, strict=True):
-        if quantity in one.sampled and quantity in other.sampled:
-            above, below = one.sampled[quantity].median, other.sampled[quantity].median
-            if above is None or below is None or above <= 0 or below <= 0:
-                return math.nan
-            logs.append(math.log(above / below))
-    return math.exp(sum(logs) / len(logs)) if logs else math.nan
-
-
-def later(layers: Sequence[StudyLayer]) -> Sequence[StudyLayer]:
-    """The second half of the layers; the one in the middle is not among them."""
-    return layers[-(len(layers) // 2) :]
-
-
-def earlier(layers: Sequence[StudyLayer]) -> Sequence[StudyLayer]:
-    return layers[: len(layers) // 2]
-
-
-def share_where(
-    first: Sequence[StudyLayer], second: Sequence[StudyLayer], quantity: str, *, larger: bool, skip: int = 0
-) -> float:
-    """The share of the layers in which the first network's median is larger than the second's, or smaller.
-
-    skip  so many first layers are not counted
-    """
-    right = [
-        _median(one, quantity) > _median(other, quantity)
-        if larger
-        else _median(one, quantity) < _median(other, quantity)
-        for one, other in list(zip(first, second, strict=True))[skip:]
-    ]
-    return sum(right) / len(right)
-
-
-def _median(layer: StudyLayer, quantity: str) -> float:
-    """NaN, which is neither larger nor smaller, where there is none."""
-    found = layer.sampled[quantity].median
-    return math.nan if found is None else found
+        return Finding(
+            self.claim,
+            self.rule,
+            numbers=tuple(number if math.isfinite(number) else None for number in numbers),
+            holds=tuple(_SIGNS[self.sign](number, self.limit) for number in numbers) if learned else (),
+            accuracies=tuple(min(study.train_accuracy for study in one.values()) for one in seeds),
+            published=self.published,
+        )

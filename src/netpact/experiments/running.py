@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
+from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
 from netpact.core.version import __version__
 from netpact.datasets import Data
 from netpact.experiments.experiment import Experiment
+from netpact.experiments.findings import Finding
 from netpact.experiments.forecasting import Forecast, forecast_training
 from netpact.experiments.pages import render_experiment
-from netpact.experiments.presets import Preset, choose_data, find_preset
-from netpact.experiments.questions import Plan, find_experiment
-from netpact.experiments.records import Study, read_study
-from netpact.experiments.studying import open_data, study_network
-from netpact.runs import Inline, JsonValue, ResultStore, Task, TaskDone
+from netpact.experiments.plan import EXPERIMENTS, Plan
+from netpact.experiments.presets import Preset, choose_data
+from netpact.experiments.study import Setting, Study
+from netpact.experiments.studying import open_data
+from netpact.runs import Engine, Processes, ResultStore, Task, TaskDone, processors
 
 
 def run_experiment(
@@ -29,10 +31,10 @@ def run_experiment(
     seeds: int = 3,
     out: str | Path,
     data_dir: str | Path | None = None,
-    announce: Callable[[Forecast], None] | None = None,
+    engine: Engine | None = None,
     progress: Callable[[TaskDone], None] | None = None,
 ) -> Experiment:
-    """An experiment of Arora et al. 2018 by name; writes `out/NAME-PRESET.html`.
+    """An experiment of a paper by name, out of `netpact.experiments.EXPERIMENTS`; writes `out/NAME-PRESET.html`.
 
     Everything finished is kept in `out` and not done again: a killed run goes on, and experiments that need the same
     networks share them.
@@ -40,79 +42,94 @@ def run_experiment(
     preset    quick: minutes; full: the setting of the paper, which takes days without a GPU; digits: a trial, seconds
     seeds     how many networks of each kind; a finding counts as reproduced if its rule holds in all of them
     data_dir  where cifar10.npz or mnist.npz lie, if not in the usual folders
-    announce  called before the work starts with a forecast of how long it takes
+    engine    default: a process for each processor, with one thread each. Results do not depend on the number of
+              processes; with another number of threads the last digits may differ
     """
-    plan, setting = find_experiment(name), find_preset(preset)
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise PactError(f"a whole number from 1 up is needed, got {seeds!r}", where="seeds")
-    folder = as_path(out, where="out")
-    if data_dir is not None and not Path(data_dir).is_dir():
-        raise PactError("this folder is not there", where=f"data_dir {data_dir}")
-    source = choose_data(setting, data_dir)
-    page = check_place(folder / f"{name}-{preset}.html")
-    store = ResultStore(folder / "run")
-    opened = cache(lambda limit: open_data(source, limit=limit, tested=setting.tested))
-    tasks = _list_tasks(plan, preset, setting, source, range(seeds), folder, opened)
-    if announce is not None:
-        waiting = [study for study, task in tasks if store.find(task) is None]
-        announce(forecast_training([(setting.case(one), opened(setting.case(one).limit)) for one in waiting]))
-    studies = _run([task for _, task in tasks], store, progress)
-    by_seed = [{one.study: one for one in studies if one.seed == seed} for seed in range(seeds)]
+    work = _open(name, preset, seeds, out, data_dir)
+    studies = _run(work, Processes(processors(), threads=1) if engine is None else engine, progress)
+    used, count = Path(work.source).stem, range(seeds)
     result = Experiment(
         name=name,
         preset=preset,
         version=__version__,
-        seeds=tuple(range(seeds)),
-        data=Path(source).stem,
-        note=_note(setting, Path(source).stem),
+        seeds=tuple(count),
+        data=used,
+        note=work.setting.note(used),
         studies=tuple(studies),
-        findings=tuple(question.judge(by_seed) for question in plan.questions),
-        command=_command(name, preset, seeds, folder, data_dir),
-        page=page,
+        findings=_judge(work.plan, studies, count),
+        command=_command(name, preset, seeds, work.folder, data_dir),
+        page=work.page,
     )
-    write_atomically(result.page, render_experiment(result, about=plan.about).encode())
+    about = f"{work.plan.title} ({work.plan.paper})"
+    write_atomically(result.page, render_experiment(result, work.plan.show(result), about=about).encode())
     return result
 
 
-def _list_tasks(
-    plan: Plan,
-    preset_name: str,
-    preset: Preset,
-    source: str,
-    seeds: range,
-    folder: Path,
-    opened: Callable[[int], Data],
-) -> list[tuple[str, Task]]:
+def forecast_experiment(
+    name: str, *, preset: str = "quick", seeds: int = 3, out: str | Path, data_dir: str | Path | None = None
+) -> Forecast:
+    """How long the training takes that `run_experiment` has still to do, from a few steps on this machine."""
+    work = _open(name, preset, seeds, out, data_dir)
+    waiting = [setting.case for setting, task in work.tasks if work.store.find(task) is None]
+    return forecast_training([(case, work.data(case.limit)) for case in waiting])
+
+
+@dataclass(frozen=True)
+class _Work:
+    """All that is known before the first network is trained."""
+
+    plan: Plan
+    setting: Preset
+    source: str
+    data: Callable[[int], Data]
+    folder: Path
+    page: Path
+    store: ResultStore
+    tasks: list[tuple[Setting, Task]]
+
+
+def _open(name: str, preset: str, seeds: int, out: str | Path, data_dir: str | Path | None) -> _Work:
+    """Bad input dies here, before anything is made."""
+    plan = EXPERIMENTS.look_up(name)
+    setting = plan.preset(preset)
+    check_integer(seeds, where="seeds", least=1)
+    folder = as_path(out, where="out")
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise PactError("this folder does not exist", where=f"data_dir {data_dir}")
+    source = choose_data(setting, data_dir)
+    page = check_place(folder / f"{name}-{preset}.html")
+    store = ResultStore(folder / "run")
+    opened = cache(lambda limit: open_data(source, limit=limit, tested=setting.tested))
     tasks = []
-    for seed in seeds:
+    for seed in range(seeds):
         for study in plan.studies:
-            case = preset.case(study)
-            arguments: dict[str, JsonValue] = {
-                "study": study,
-                "data": source,
-                "fingerprint": opened(case.limit).train.fingerprint(),
-                "tested": preset.tested,
-                "case": asdict(case),
-                "seed": seed,
-                "out": str(folder / f"networks-{preset_name}"),
-            }
-            tasks.append((study, Task(f"{preset_name}-{study}-{seed}", study_network, arguments, version=__version__)))
-    return tasks
+            case = setting.cases[study]
+            one = Setting(
+                study=study,
+                data=source,
+                fingerprint=opened(case.limit).train.fingerprint(),
+                tested=setting.tested,
+                case=case,
+                seed=seed,
+                out=str(folder / f"networks-{preset}"),
+            )
+            key = f"{preset}-{study}-{seed}"
+            tasks.append((one, Task(key, plan.task, {"setting": asdict(one)}, version=__version__)))
+    return _Work(plan, setting, source, opened, folder, page, store, tasks)
 
 
-def _run(tasks: list[Task], store: ResultStore, progress: Callable[[TaskDone], None] | None) -> list[Study]:
+def _run(work: _Work, engine: Engine, progress: Callable[[TaskDone], None] | None) -> list[Study]:
     studies = []
-    for outcome in Inline().run(tasks, store, progress):
+    for outcome in engine.run([task for _, task in work.tasks], work.store, progress):
         if outcome.error is not None or not isinstance(outcome.result, dict):
             raise PactError(str(outcome.error), where=outcome.task.key)
-        studies.append(read_study(outcome.result))
+        studies.append(work.plan.record.read(outcome.result))
     return studies
 
 
-def _note(preset: Preset, used: str) -> str:
-    wanted = preset.data[0]
-    missing = f" {wanted} was not found on this machine, so {used} stands in for it." if used != wanted else ""
-    return f"{preset.about[0].upper()}{preset.about[1:]}. The data are {used}.{missing}"
+def _judge(plan: Plan, studies: Sequence[Study], seeds: range) -> tuple[Finding, ...]:
+    by_seed = [{one.study: one for one in studies if one.seed == seed} for seed in seeds]
+    return tuple(question.judge(by_seed) for question in plan.questions)
 
 
 def _command(name: str, preset: str, seeds: int, folder: Path, data_dir: str | Path | None) -> str:

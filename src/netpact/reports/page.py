@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from netpact.core.percent import confidence, percent, percent_up
@@ -88,20 +88,36 @@ def both_widths(draw: Callable[[int], Figure]) -> str:
     return f"<figure>\n{drawings}\n</figure>"
 
 
-def _table(rows: Sequence[Row]) -> str:
-    # What a narrow screen shows without scrolling comes first.
-    headings = ("certified<br>bound", "test<br>error", "train<br>error", "bytes", "check", "code<br>bits", "parameters")
-    best = find_best(rows)
-    head = "".join(f'<th scope="col">{heading}</th>' for heading in ("network", *headings))
-    body = "\n".join(_table_row(row, best=row is best) for row in rows)
-    return f"""<h2>All networks</h2>
-<div class="scroll" role="region" aria-label="All networks" tabindex="0"><table>
+def frame_table(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, best: int | None = None, note: str = ""
+) -> str:
+    """A heading and a table. Cells are HTML already, the first of a row names it; best: the row to highlight."""
+    head = "".join(f'<th scope="col">{word}</th>' for word in heads)
+    lines = []
+    for place, (name, *cells) in enumerate(rows):
+        start = '<tr class="best">' if place == best else "<tr>"
+        lines.append(f'{start}<th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
+    below = f'\n<p class="note">{note}</p>' if note else ""
+    return f"""<h2>{title}</h2>
+<div class="scroll" role="region" aria-label="{title}" tabindex="0"><table>
 <thead><tr>{head}</tr></thead>
 <tbody>
-{body}
-</tbody></table></div>
-<p class="note">Bounds are rounded up. Vacuous: the bound is no better than guessing a class at random.
-Highlighted: the smallest bound.</p>"""
+{chr(10).join(lines)}
+</tbody></table></div>{below}"""
+
+
+def _table(rows: Sequence[Row]) -> str:
+    # What a narrow screen shows without scrolling comes first.
+    heads = ("network", "certified<br>bound", "test<br>error", "train<br>error", "bytes", "check", "code<br>bits")
+    best = find_best(rows)
+    return frame_table(
+        "All networks",
+        (*heads, "parameters"),
+        [_cells(row) for row in rows],
+        best=next((place for place, row in enumerate(rows) if row is best), None),
+        note="Bounds are rounded up. Vacuous: the bound is no better than guessing a class at random.\n"
+        "Highlighted: the smallest bound.",
+    )
 
 
 def _further(pages: Mapping[str, str]) -> str:
@@ -111,10 +127,11 @@ def _further(pages: Mapping[str, str]) -> str:
     return f"<h2>More about these networks</h2>\n<ul>\n{items}\n</ul>"
 
 
-def _table_row(row: Row, *, best: bool) -> str:
+def _cells(row: Row) -> tuple[str, ...]:
     notes = [escape(row.method)] if row.method and row.method != row.name else []
     notes += [f"<code>{escape(row.file)}</code>"] if row.file is not None else []
-    cells = (
+    return (
+        escape(row.name) + "".join(f"<small>{note}</small>" for note in notes),
         _bound_cell(row),
         error_words(row),
         percent(row.train_error),
@@ -123,10 +140,6 @@ def _table_row(row: Row, *, best: bool) -> str:
         "–" if row.code_bits is None else count(row.code_bits),
         count(row.parameters),
     )
-    below = "".join(f"<small>{note}</small>" for note in notes)
-    start = '<tr class="best">' if best else "<tr>"
-    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'{start}<th scope="row">{escape(row.name)}{below}</th>{numbers}</tr>'
 
 
 def _bound_cell(row: Row) -> str:

@@ -2,9 +2,11 @@ from netpact.core.json import JsonValue as JsonValue
 from netpact.runs.engine import Engine as Engine
 from netpact.runs.engine import Outcome as Outcome
 from netpact.runs.engine import TaskDone as TaskDone
+from netpact.runs.inline import ENGINES as ENGINES
 from netpact.runs.inline import Inline as Inline
 from netpact.runs.inline import engine_for as engine_for
 from netpact.runs.processes import Processes as Processes
+from netpact.runs.processes import processors as processors
 from netpact.runs.store import MISSING as MISSING
 from netpact.runs.store import ResultStore as ResultStore
 from netpact.runs.task import Task as Task

@@ -1,8 +1,8 @@
-"""The engine without processes, and the choice between the two."""
+"""The engine without processes, and the choice between the engines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netpact.core.checks import check_integer
@@ -30,7 +30,13 @@ class Inline:
         return tally.outcomes()
 
 
+# By name, as --engine chooses: made from the number of jobs and of threads for each job.
+ENGINES: Mapping[str, Callable[[int, int], Engine]] = {
+    "processes": Processes,
+    "inline": lambda jobs, threads: Inline(),
+}
+
+
 def engine_for(jobs: int) -> Engine:
     """This process for one job, worker processes for more."""
-    check_integer(jobs, where="jobs", least=1)
-    return Inline() if jobs == 1 else Processes(jobs)
+    return Inline() if check_integer(jobs, where="jobs", least=1) == 1 else Processes(jobs)

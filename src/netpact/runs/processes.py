@@ -26,16 +26,18 @@ _LOOK_SECONDS = 1.0
 class Processes:
     """Up to `jobs` tasks at a time. A task whose worker dies is tried once more in a new worker, then it has failed.
 
-    The processors are shared out: each worker computes with processors // jobs threads.
+    threads  that each worker computes with; default: the processors are shared out
     """
 
     jobs: int
+    threads: int = 0
 
     def __post_init__(self) -> None:
         check_integer(self.jobs, where="jobs", least=1)
+        check_integer(self.threads, where="threads", least=0)
 
     def run(self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None) -> list[Outcome]:
-        crew = _Crew(Tally(tasks, store, progress), jobs=self.jobs)
+        crew = _Crew(Tally(tasks, store, progress), self)
         try:
             crew.work()
         except BaseException:
@@ -50,10 +52,11 @@ class Processes:
 class _Crew:
     """The workers of one run: those with a task in hand, and those that were sent home."""
 
-    def __init__(self, tally: Tally, *, jobs: int) -> None:
+    def __init__(self, tally: Tally, engine: Processes) -> None:
         self.tally = tally
-        self._jobs = jobs
-        self._threads = max(1, _processors() // jobs)
+        self._jobs = engine.jobs
+        self._threads = engine.threads or max(1, processors() // engine.jobs)
+        self._main = any(task.function.__module__ == "__main__" for task in tally.tasks)
         self._busy: list[Worker] = []
         self._leaving: list[Worker] = []
 
@@ -78,7 +81,7 @@ class _Crew:
         worker = Worker(self.tally.tasks[place], place=place, tries=tries)
         # On the list before it starts: an interrupt in between must find it there.
         self._busy.append(worker)
-        worker.start(threads=self._threads)
+        worker.start(threads=self._threads, main=self._main)
 
     def _attend(self, worker: Worker) -> None:
         try:
@@ -124,7 +127,7 @@ def _cause_of_death(code: int, tries: int) -> str:
     return f"the worker process {cause} while it ran this task, tried {tries} times"
 
 
-def _processors() -> int:
+def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing import get_context, resource_tracker
 from time import perf_counter
+from types import ModuleType
 
 from netpact.runs.attempt import Attempt
 from netpact.runs.serving import READY, read_answer, serve, write_call
@@ -40,8 +42,9 @@ class Worker:
         if self.ready:
             self._send()
 
-    def start(self, *, threads: int) -> None:
-        with _thread_settings(threads), _interrupts_held_back():
+    def start(self, *, threads: int, main: bool) -> None:
+        """main: whether the worker imports the script of this process, as functions that stand there need."""
+        with _thread_settings(threads), nullcontext() if main else _without_main(), _interrupts_held_back():
             self.process.start()
         # The child has its own copy now; as long as ours is open, its death would not show as the end of the pipe.
         self._far_end.close()
@@ -116,6 +119,17 @@ def _thread_settings(threads: int) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A script whose top level starts a run, without `if __name__ == "__main__":`, would start it again in a worker."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 @contextmanager

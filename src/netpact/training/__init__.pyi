@@ -4,8 +4,8 @@ from netpact.training.epoch import Epoch as Epoch
 from netpact.training.evaluation import error_rate as error_rate
 from netpact.training.options import OPTIMIZERS as OPTIMIZERS
 from netpact.training.options import TrainOptions as TrainOptions
-from netpact.training.papers import PAPER_RECIPES as PAPER_RECIPES
-from netpact.training.papers import PaperRecipe as PaperRecipe
+from netpact.training.paper_recipes import PAPER_RECIPES as PAPER_RECIPES
+from netpact.training.paper_recipes import PaperRecipe as PaperRecipe
 from netpact.training.plain import Trained as Trained
 from netpact.training.plain import train as train
 from netpact.training.recipe import Recipe as Recipe

@@ -10,11 +10,13 @@ from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import figures_place, write_figures
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import Figures, RunOptions
+from netpact.core.checks import check_choice
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from netpact.experiments import Experiment
+    from netpact.runs import Engine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,50 +37,80 @@ class ExperimentOptions:
         Path | None,
         typer.Option(metavar="FOLDER", help="Folder of cifar10.npz or mnist.npz. Default: the usual folders."),
     ] = None
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Networks at a time. Default: one for each processor.")
+    ] = None
+    engine: Annotated[str, typer.Option(metavar="NAME", help="processes, or inline: one network after the other.")] = (
+        "processes"
+    )
     figures: Figures = None
+
+    def make_engine(self, threads: int) -> Engine:
+        """threads: for each network; one by default, so that results do not depend on the number of jobs."""
+        from netpact.runs import ENGINES, processors
+
+        return ENGINES[check_choice(self.engine, ENGINES, where="--engine")](self.jobs or processors(), threads or 1)
 
 
 def experiment(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", show_default=False, help="arora-fig1, arora-fig2, arora-table1 or arora-corrupted"
-        ),
-    ],
     options: ExperimentOptions,
     run: RunOptions,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", show_default=False, help="Which experiment. Default: list them.")
+    ] = "",
 ) -> None:
-    """Reproduce an experiment of a paper (Arora et al. 2018), and report which of its findings hold.
+    """Reproduce an experiment of a paper, and report which of its findings hold.
 
     A finding is reproduced if its rule, printed beside it, holds for every seed. The results are measurements and
     estimates, not certificates.
 
     Example: netpact experiment arora-fig1 --preset quick --out netpact-experiments
     """
-    from netpact.experiments import run_experiment
-    from netpact.experiments.experiment import describe_accuracy
-    from netpact.experiments.pages import draw_experiment
+    from netpact.experiments import EXPERIMENTS, Panel, forecast_experiment, run_experiment
 
+    if not name:
+        _list(run.json)
+        return
     run.set_threads()
+    engine = options.make_engine(run.threads)
     figures_place(options.figures)
     with keeping(results_in(options.out)), progress_bar(name) as bar:
+        forecast = forecast_experiment(
+            name, preset=options.preset, seeds=options.seeds, out=options.out, data_dir=options.data_dir
+        )
+        people.print(str(forecast), soft_wrap=True)
         result = run_experiment(
             name,
             preset=options.preset,
             seeds=options.seeds,
             out=options.out,
             data_dir=options.data_dir,
-            announce=lambda forecast: people.print(str(forecast), soft_wrap=True),
+            engine=engine,
             progress=lambda task: bar(task.done, task.total),
         )
     people.print(result.note, soft_wrap=True, markup=False)
     for study in result.studies:
-        people.print(f"  {describe_accuracy(study)}", soft_wrap=True, markup=False)
+        people.print(f"  {study}", soft_wrap=True, markup=False)
     people.print(_table(result))
     people.print(f"The page: {result.page}", soft_wrap=True)
-    write_figures(draw_experiment(result), options.figures)
+    parts = EXPERIMENTS[name].show(result)
+    write_figures([part.draw(900) for part in parts if isinstance(part, Panel)], options.figures)
     if run.json:
         print_json(result.to_json())
+
+
+def _list(json: bool) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from netpact.experiments import EXPERIMENTS
+
+    shown = Table("experiment", "shows", "paper", "presets", box=box.SIMPLE_HEAD, pad_edge=False)
+    for plan in EXPERIMENTS.values():
+        shown.add_row(plan.name, plan.title, plan.paper, ", ".join(plan.presets))
+    people.print(shown)
+    if json:
+        print_json([plan.to_json() for plan in EXPERIMENTS.values()])
 
 
 def _table(result: Experiment) -> Table:
@@ -86,12 +118,12 @@ def _table(result: Experiment) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from netpact.experiments.experiment import describe_numbers
-
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(f"{result.name}, {result.preset}"))
     shown.add_column("finding, and the rule for every seed")
+    shown.add_column("paper", justify="right")
     shown.add_column("each seed", justify="right")
     shown.add_column("verdict", no_wrap=True)
     for finding in result.findings:
-        shown.add_row(Text(f"{finding.claim}\n{finding.rule}"), describe_numbers(finding), finding.verdict)
+        paper, ours, _, verdict = finding.cells()
+        shown.add_row(Text(f"{finding.claim}\n{finding.rule}"), paper, ours, verdict)
     return shown

@@ -11,7 +11,7 @@ from netpact.cli.data_warnings import warn_about
 from netpact.cli.interrupts import checkpoint_in, keeping
 from netpact.cli.options import DataName, ModelName, Overwrite, RunOptions
 from netpact.cli.places import weights_place
-from netpact.core.errors import PactError, one_of
+from netpact.core.errors import PactError
 from netpact.core.files import check_place
 from netpact.core.seed import Seed
 from netpact.datasets import Split
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netpact.training import TrainOptions
 
 # Written out, as the table of recipes comes with torch and --help does not wait for it.
-_PAPERS = "arora-vgg, li-vgg, li-wrn, rethinking-resnet, guha-mlp, guha-mlp-cifar10"
+_PAPERS = "arora-vgg, guha-mlp, guha-mlp-cifar10, li-vgg, li-wrn, rethinking-resnet"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,10 +146,9 @@ def train(
 def _paper_options(name: str) -> TrainOptions:
     from netpact.training import PAPER_RECIPES
 
-    if name not in PAPER_RECIPES:
-        raise one_of(name, PAPER_RECIPES, option="--recipe")
-    people.print(str(PAPER_RECIPES[name]), soft_wrap=True)
-    return PAPER_RECIPES[name].options
+    recipe = PAPER_RECIPES.look_up(name)
+    people.print(str(recipe), soft_wrap=True)
+    return recipe.options
 
 
 def _train_all(model: str, data: Data, options: TrainOptions, files: FileOptions) -> dict[str, object]:

@@ -1,14 +1,15 @@
-"""What a study of one trained network gives, as plain numbers that survive in JSON."""
+"""What was measured on one trained network, layer by layer, as plain numbers that survive in JSON."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from netpact.experiments import Study
 from netpact.measurements import LayerMeasures, Quantity
 from netpact.monitoring.observation import Observation, read_observation
 from netpact.runs import JsonValue
@@ -46,8 +47,8 @@ class StudyLayer:
         return math.inf if self.log10_effective is None else 100 * 10**self.log10_effective / self.parameters
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, kw_only=True)
+class LayerStudy(Study):
     """One network, trained and measured.
 
     random    the layers of a network of Gaussian weights with the same structure; empty where none was measured
@@ -56,16 +57,6 @@ class Study:
     epochs    what the Monitor saw
     """
 
-    study: str
-    seed: int
-    model: str
-    parameters: int
-    data: str
-    fingerprint: str
-    samples: int
-    train_accuracy: float
-    test_accuracy: float
-    least: float
     gamma: float
     layers: tuple[StudyLayer, ...]
     random: tuple[StudyLayer, ...]
@@ -73,24 +64,19 @@ class Study:
     reshaped: Mapping[str, float | None]
     epochs: tuple[Observation, ...]
 
-    @property
-    def fits(self) -> bool:
-        return self.train_accuracy >= self.least
-
     def to_json(self) -> dict[str, JsonValue]:
-        return asdict(self) | {"epochs": [one.to_json() for one in self.epochs]}
+        return super().to_json() | {"epochs": [one.to_json() for one in self.epochs]}
 
     def summary(self) -> dict[str, JsonValue]:
         """Without the distributions and the lines of the Monitor."""
         record = {name: value for name, value in self.to_json().items() if name not in ("layers", "random", "epochs")}
         return record | {"layers": [_brief(layer) for layer in self.layers]}
 
-
-def read_study(record: Mapping[str, Any]) -> Study:
-    """The inverse of to_json; the record comes from our own store, which has checked whose it is."""
-    layers = {name: tuple(_read_layer(layer) for layer in record[name]) for name in ("layers", "random")}
-    epochs = tuple(read_observation(one, where="study") for one in record["epochs"])
-    return Study(**{**record, **layers, "epochs": epochs})
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> LayerStudy:
+        layers = {name: tuple(_read_layer(layer) for layer in record[name]) for name in ("layers", "random")}
+        epochs = tuple(read_observation(one, where="study") for one in record["epochs"])
+        return cls(**{**record, **layers, "epochs": epochs})
 
 
 def describe_layer(layer: LayerMeasures, *, log10_effective: float | None) -> StudyLayer:

@@ -1,0 +1,89 @@
+"""Figure 1: what is measured on a trained network against a random one (section 6.1)."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
+from netpact.papers.arora.comparing import MEDIANS, Seeded, later, power, ratio, spread_panel
+from netpact.papers.arora.layer_study import CONTRACTION, CUSHION, DRAWN, INTERLAYER, SMOOTHNESS, LayerStudy
+from netpact.papers.arora.presets import PAPER, PRESETS, VGG
+from netpact.papers.arora.studying import study_network
+
+_AFTER_FIRST = f"{MEDIANS}, trained / random, geometric mean over the layers after the first"
+
+
+def _later_cushion_gain(one: Seeded) -> float:
+    return ratio(later(one[VGG].layers), later(one[VGG].random), CUSHION)
+
+
+def _against_random(quantity: str, one: Seeded) -> float:
+    # The first layer sees the same images in both networks: its contraction is 1.
+    return ratio(one[VGG].layers[1:], one[VGG].random[1:], quantity)
+
+
+def _clipped_share(one: Seeded) -> float:
+    """The share of the layers after the first in which 1/sqrt(h) is the smaller one, so that clipping sets it."""
+    layers = one[VGG].layers[1:-1]  # nothing follows the last layer
+    worst = [(layer.sampled[INTERLAYER].worst, layer.units) for layer in layers if INTERLAYER in layer.sampled]
+    return sum(power(least) >= 1 / math.sqrt(units) for least, units in worst) / len(worst)
+
+
+def _show(found: Experiment) -> list[Panel]:
+    first: LayerStudy = found.chosen(VGG)[0]
+    words = f"Filled: {first.model}, trained; outline: the same layers with Gaussian weights. Seed {first.seed}."
+    return [spread_panel(name, first.layers, first.random, words, tag="random") for name in DRAWN]
+
+
+EXPERIMENTS.add(
+    Plan(
+        name="arora-fig1",
+        title="Figure 1: what is measured on a trained network against a random one",
+        paper=PAPER,
+        presets=PRESETS,
+        studies=(VGG,),
+        task=study_network,
+        record=LayerStudy,
+        questions=(
+            Question(
+                "Training raises the layer cushion, of the higher layers above all (6.1, Figure 1a)",
+                f"{MEDIANS}, trained / random, geometric mean over the later half of the layers",
+                _later_cushion_gain,
+                ">",
+                1,
+            ),
+            # "Behaves nicely": at most a factor of 2 worse than random.
+            Question(
+                "The interlayer cushion behaves nicely after training (6.1, Figure 1b)",
+                _AFTER_FIRST,
+                partial(_against_random, INTERLAYER),
+                ">=",
+                0.5,
+            ),
+            Question(
+                "Activation contraction behaves nicely after training (6.1, Figure 1c)",
+                _AFTER_FIRST,
+                partial(_against_random, CONTRACTION),
+                "<=",
+                2,
+            ),
+            Question(
+                "Interlayer smoothness behaves nicely after training (6.1, Figure 1d)",
+                _AFTER_FIRST,
+                partial(_against_random, SMOOTHNESS),
+                ">=",
+                0.5,
+            ),
+            Question(
+                "Clipping sets the interlayer cushion to 1/sqrt(h) in all layers but the first (caption of Figure 1)",
+                "share of the layers between the first and the last whose worst sample is not below 1/sqrt(h)",
+                _clipped_share,
+                ">=",
+                1,
+                published=1,
+            ),
+        ),
+        show=_show,
+    )
+)
