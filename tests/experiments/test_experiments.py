@@ -63,7 +63,7 @@ def test_record(figure_2: Experiment) -> None:
     assert record["version"] == running_module.__version__
     assert record["seeds"] == [0]
     assert record["data"] == "digits"
-    vgg, alexnet, shuffled = figure_2.studies
+    vgg, alexnet, shuffled = (figure_2.chosen(name)[0] for name in (VGG, ALEXNET, SHUFFLED))
     data = open_data("digits", limit=PRESETS["digits"].cases[ALEXNET].limit, tested=200)
     assert alexnet.fingerprint == data.train.fingerprint() != shuffled.fingerprint
     assert [one.epoch for one in vgg.epochs] == [1, 5, 10]
