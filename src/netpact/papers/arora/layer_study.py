@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class LayerStudy(Study):
     epochs: tuple[Observation, ...]
 
     def to_json(self) -> dict[str, JsonValue]:
-        return super().to_json() | {"epochs": [one.to_json() for one in self.epochs]}
+        return {**asdict(self), "epochs": [one.to_json() for one in self.epochs]}
 
     def summary(self) -> dict[str, JsonValue]:
         """Without the distributions and the lines of the Monitor."""
