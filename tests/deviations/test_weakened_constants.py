@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from netpact.deviations import deviation_rules, layer_bounds, layer_rule, measure_distance, widen
-from netpact.network.kinds import KINDS, LAYER_KINDS, LayerDistance, LayerKind, LayerSize
+from netpact.network.kinds import KINDS, LayerDistance, LayerKind, LayerSize
 
 TIGHT = 1.02
 WEAKER = 0.9
@@ -24,7 +24,7 @@ def test_there_is_a_worst_case_for_every_operation() -> None:
     """Signs are other names of the same rules, and the stem has no difference to enlarge."""
     named = {name for name in deviation_rules._RULES if not name.startswith("__") or name == "__getitem__"}
     assert set(WORST) == named - {"orient"}
-    assert set(LAYERS) == {kind.__name__ for kind in LAYER_KINDS}
+    assert set(LAYERS) == set(KINDS.types())
 
 
 @pytest.mark.parametrize("name", WORST)

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.algebra import OperatorNorm, matrix_norm
+from netpact.algebra import matrix_norm
 from netpact.algebra.outward import round_up_float
 from netpact.layers import ChannelAffine
 from netpact.network.kinds import LayerKind, LayerSize, Measured
 from netpact.network.kinds.kind import ANY_IMAGE, Layer, Shape
-from netpact.network.kinds.sums import distance_by, size_of_sums
+from netpact.network.kinds.sums import distance_of_sums, size_of_sums
 
 LAYERS: dict[str, tuple[tuple[int, ...], Any]] = {
     "linear": ((12,), nn.Linear(12, 7)),
@@ -73,7 +73,7 @@ SCALE = LayerKind(
     types={Scale: ANY_IMAGE},
     norm=_norm_of_scale,
     size=_size_of_scale,
-    distance=distance_by(_norm_of_scale),
+    distance=distance_of_sums,
 )
 
 
@@ -88,15 +88,11 @@ class Dense(nn.Module):
         return functional.linear(x, self.weight)
 
 
-def _norm_of_dense(layer: Layer, shape: Shape | None) -> OperatorNorm:
-    return matrix_norm(layer.weight)
-
-
 DENSE = LayerKind(
     name="dense",
     types={Dense: ANY_IMAGE},
-    norm=_norm_of_dense,
-    size=lambda layer: size_of_sums(layer, gain=matrix_norm(layer.weight).upper),
-    distance=distance_by(_norm_of_dense),
+    norm=lambda layer, shape: matrix_norm(layer.weight),
+    size=size_of_sums,
+    distance=distance_of_sums,
     measured=Measured(run=lambda layer, weight, inputs: functional.linear(inputs, weight), axis=-1),
 )

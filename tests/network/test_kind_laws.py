@@ -24,7 +24,7 @@ from netpact.measurements import MeasureOptions, measure
 from netpact.measurements.structure import find_structure
 from netpact.methods import Quantize, compress
 from netpact.network import trace
-from netpact.network.kinds import KINDS, LAYER_KINDS, LayerDistance, LayerKind, LayerSize
+from netpact.network.kinds import KINDS, LayerDistance, LayerKind, LayerSize, table
 from netpact.network.layer_table import describe_layers
 from netpact.pacts.certification import certify
 
@@ -45,8 +45,8 @@ def test_every_kind_keeps_every_law(name: str, law: Law) -> None:
 
 
 def test_there_is_a_case_for_every_type() -> None:
-    assert {type(layer) for _, layer in CASES.values()} == set(LAYER_KINDS)
-    assert LAYER_KINDS[nn.BatchNorm1d] == LAYER_KINDS[nn.BatchNorm2d] == "batch_norm"
+    assert {type(layer) for _, layer in CASES.values()} == set(table.LAYER_KINDS)
+    assert table.LAYER_KINDS[nn.BatchNorm1d] == table.LAYER_KINDS[nn.BatchNorm2d] == "batch_norm"
 
 
 def _sized(field: str, factor: float) -> Callable[[LayerKind], LayerKind]:

@@ -287,3 +287,14 @@ def test_names_for_people_are_those_that_can_be_called() -> None:
     assert listed == sorted(listed)
     assert "__add__" not in listed
     assert "relu_" not in listed
+
+
+class Listed(list[Tensor]):
+    """A list of a kind of its own, which torch takes as well."""
+
+
+def test_tensors_in_a_list_of_another_kind_keep_their_spread() -> None:
+    x = make_spread(torch.ones(2, 3, dtype=torch.float64), torch.full((2, 3), 0.25, dtype=torch.float64))
+    with rounding("float32"):
+        joined = torch.cat(Listed([x, x]), dim=1)
+    assert torch.equal(spread_of(joined), torch.full((2, 6), 0.25, dtype=torch.float64))

@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from netpact.algebra.outward import norm_up
 from netpact.core.errors import PactError
 from netpact.deviations.layer_bounds import LayerBounds
+from netpact.network.nested import tensors_in
 from netpact.network.rounding.counting import Logits
 from netpact.network.rounding.tolerance import (
     BadSampleError,
@@ -46,32 +47,28 @@ class Walk:
         return sorted({*self.own.unknown, *self.unknown})
 
 
-class Deviation(Tensor):
+class Followed(Tensor):
+    """Every operation on it goes by the rules."""
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        from netpact.deviations.deviation_rules import apply_rule
+
+        return apply_rule(func, args, kwargs or {})
+
+
+class Deviation(Followed):
     """A tensor of the network that is run, and a bound for each sample on where the other network's tensor is."""
 
     held: Spread
     bound: Tensor
     walk: Walk
 
-    @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        from netpact.deviations.deviation_rules import apply_rule
 
-        return apply_rule(func, args, kwargs or {})
-
-
-class LayerTensor(Tensor):
+class LayerTensor(Followed):
     """A parameter or buffer. Only its layer may use it: elsewhere nobody would notice that the other's differs."""
-
-    @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        from netpact.deviations.deviation_rules import apply_rule
-
-        return apply_rule(func, args, kwargs or {})
 
 
 class Strays(TorchFunctionMode):
@@ -86,8 +83,8 @@ class Strays(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if not self.is_inside_layer:
-            for tensor in _plain_tensors((args, kwargs or {})):
-                if tensor.untyped_storage()._cdata in self._own:
+            for tensor in tensors_in((args, kwargs)):
+                if not isinstance(tensor, (Followed, Spread)) and tensor.untyped_storage()._cdata in self._own:
                     name = getattr(func, "__name__", str(func))
                     raise PactError(
                         f"the operation {name} uses a parameter or buffer outside its layer",
@@ -95,14 +92,6 @@ class Strays(TorchFunctionMode):
                         hint="let only the layer that owns a tensor use it",
                     )
         return func(*args, **(kwargs or {}))
-
-
-def _plain_tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, dict):
-        return _plain_tensors(tuple(value.values()))
-    if isinstance(value, (tuple, list)):
-        return [tensor for part in value for tensor in _plain_tensors(part)]
-    return [value] if isinstance(value, Tensor) and not isinstance(value, (Deviation, LayerTensor, Spread)) else []
 
 
 def make_deviation(held: Spread, bound: Tensor, walk: Walk) -> Deviation:

@@ -24,7 +24,8 @@ from netpact.algebra.lipschitz import (
 )
 from netpact.algebra.outward import norm_up, round_up, round_up_float
 from netpact.core.errors import PactError
-from netpact.deviations.deviation import Deviation, LayerTensor, Walk, make_deviation, size_of
+from netpact.deviations.deviation import Deviation, Followed, LayerTensor, Walk, make_deviation, size_of
+from netpact.network.nested import map_tensors, tensors_in
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
 from netpact.network.rounding.rules import JOINS, MOVES, SUMS
 from netpact.network.rounding.sum_rules import AVERAGES
@@ -61,12 +62,12 @@ class Step:
 
 def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = getattr(func, "__name__", str(func))
-    found = [entry for entry in _flat((args, kwargs)) if isinstance(entry, (Deviation, LayerTensor))]
+    found = [tensor for tensor in tensors_in((args, kwargs)) if isinstance(tensor, Followed)]
     walks = [entry.walk for entry in found if isinstance(entry, Deviation)]
-    plain_args, plain_kwargs = _map(args), {key: _map(value) for key, value in kwargs.items()}
+    plain_args, plain_kwargs = map_tensors(args, _plain), map_tensors(kwargs, _plain)
     refused_before = len(walks[0].own.unknown) if walks else 0
     result = func(*plain_args, **plain_kwargs)
-    if not any(isinstance(part, Tensor) for part in _flat(result)):
+    if not any(True for _ in tensors_in(result)):
         return result  # a question such as x.shape
     if not walks:
         raise PactError(
@@ -172,25 +173,14 @@ def _average(terms_of: Callable[[Tensor, Tensor], int]) -> Callable[[Step], Tens
 def _max_pool(axes: int) -> Callable[[Step], Tensor]:
     def rule(step: Step) -> Tensor:
         windows = tuple(value_of(step.result).shape[-axes:])
-        return step.picked(_max_pool_constant(*step.args, windows=windows, **step.kwargs) * step.first.bound)
+        call = dict(zip(("kernel_size", "stride", "padding", "dilation"), step.args[1:], strict=False)) | step.kwargs
+        kernel = _sides(call["kernel_size"], windows)
+        stride = _sides(call["stride"], windows) if call.get("stride") else kernel
+        dilation = _sides(call.get("dilation", 1), windows)
+        constant = max_pool_constant(kernel=kernel, stride=stride, dilation=dilation, windows=windows)
+        return step.picked(constant * step.first.bound)
 
     return rule
-
-
-def _max_pool_constant(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-    *,
-    windows: Sides,
-) -> float:
-    kernel = _sides(kernel_size, windows)
-    steps = kernel if stride is None or stride == [] else _sides(stride, windows)
-    return max_pool_constant(kernel=kernel, stride=steps, dilation=_sides(dilation, windows), windows=windows)
 
 
 def _sides(value: Any, windows: Sides) -> Sides:
@@ -235,22 +225,10 @@ def _pack(result: Any, bounds: Any, walk: Walk) -> Any:
     return make_deviation(result, bounds, walk)
 
 
-def _map(value: Any) -> Any:
-    if isinstance(value, Deviation):
-        return value.held
-    if isinstance(value, LayerTensor):
-        return value.as_subclass(Tensor)
-    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-        return type(value)(_map(entry) for entry in value)
-    return value
-
-
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [entry for part in value.values() for entry in _flat(part)]
-    if isinstance(value, (tuple, list)):
-        return [entry for part in value for entry in _flat(part)]
-    return [value]
+def _plain(tensor: Tensor) -> Tensor:
+    if isinstance(tensor, Deviation):
+        return tensor.held
+    return tensor.as_subclass(Tensor) if isinstance(tensor, LayerTensor) else tensor
 
 
 _OF_MANY = {*SUMS, *JOINS}  # may join several tensors that come from the input

@@ -1,12 +1,12 @@
 from netpact.network.folding import fold_batch_norm as fold_batch_norm
 from netpact.network.graph import Graph as Graph
 from netpact.network.graph import Node as Node
-from netpact.network.kinds import LAYER_KINDS as LAYER_KINDS
 from netpact.network.kinds import LayerSize as LayerSize
+from netpact.network.kinds.table import LAYER_KINDS as LAYER_KINDS
 from netpact.network.margins import Margins as Margins
 from netpact.network.margins import measure_margins as measure_margins
 from netpact.network.partial_maps import PartialMap as PartialMap
-from netpact.network.refusals.unsupported import UnsupportedNetworkError as UnsupportedNetworkError
+from netpact.network.refusals.obstacles import UnsupportedNetworkError as UnsupportedNetworkError
 from netpact.network.rounding.counting import ErrorCount as ErrorCount
 from netpact.network.rounding.counting import ToleranceRun as ToleranceRun
 from netpact.network.rounding.counting import count_errors as count_errors

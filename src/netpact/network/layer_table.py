@@ -12,7 +12,7 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
 from netpact.network.flops import SampleRun, run_sample
 from netpact.network.kinds import KINDS
-from netpact.network.refusals.unsupported import UnsupportedNetworkError
+from netpact.network.refusals.obstacles import UnsupportedNetworkError
 from netpact.network.tracing import trace
 
 
@@ -40,7 +40,7 @@ class LayerRow:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerTable:
-    """problems  what is in the way of compressing and certifying it, one line each; empty for a supported network
+    """problems  what is not supported, one line each
     remedy    what to do about them
     """
 

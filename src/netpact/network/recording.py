@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from netpact.network.graph import INPUT, Graph, Node
+from netpact.network.nested import tensors_in
 
 # What Python calls its operators, where it is not what torch calls them once the underscores are gone.
 _OPERATORS = {"iadd": "add", "radd": "add", "isub": "sub", "rsub": "sub", "imul": "mul", "rmul": "mul"} | {
@@ -119,11 +120,11 @@ class _Recorder(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        given = list(_tensors((args, kwargs or {})))
+        given = list(tensors_in((args, kwargs or {})))
         versions = [tensor._version for tensor in given]
         found = [self.node_of(tensor) for tensor in given]
         result = func(*args, **(kwargs or {}))
-        made = list(_tensors(result))
+        made = list(tensors_in(result))
         changed = [tensor for tensor, version in zip(given, versions, strict=True) if tensor._version != version]
         if made or changed:
             self._note_strays(given)
@@ -183,16 +184,6 @@ def _name(func: Callable[..., Any]) -> str:
         name = str(getattr(getattr(func, "__self__", None), "__name__", name))
     bare = name.strip("_")
     return _OPERATORS.get(bare, bare)
-
-
-def _tensors(value: object) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _tensors(tuple(value.values()))
-    elif isinstance(value, (tuple, list)):
-        for entry in value:
-            yield from _tensors(entry)
 
 
 def _storage(tensor: Tensor) -> int:

@@ -14,10 +14,9 @@ from netpact.datasets import Data, Samples, as_data
 from netpact.layers.rewrites import Step
 from netpact.models import AnyModule, Architecture, OwnModule, as_module, is_as_built
 from netpact.network.graph import INPUT, Graph
-from netpact.network.kinds import LAYER_KINDS
+from netpact.network.kinds import KINDS
 from netpact.network.probing import PROBE, Probed, drop_hooks, probe
-from netpact.network.refusals.obstacles import find_obstacles
-from netpact.network.refusals.unsupported import UnsupportedNetworkError
+from netpact.network.refusals.obstacles import UnsupportedNetworkError, find_obstacles
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], list[
 
     Batch norm without parameters of its own is a layer too: it holds its running statistics.
     """
-    parts = {name: part for name, part in module.named_modules() if type(part) in LAYER_KINDS and _has_tensors(part)}
+    parts = {name: part for name, part in module.named_modules() if KINDS.find(part) and _has_tensors(part)}
     if not probed.runs:
         return (), []
     layers: list[Layer] = []
@@ -202,7 +201,7 @@ def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], list[
         weight = getattr(part, "weight", None)
         shape = tuple(weight.shape) if isinstance(weight, Tensor) else ()
         count = sum(parameter.numel() for parameter in part.parameters(recurse=False))
-        kind = LAYER_KINDS[type(part)]
+        kind = KINDS.of(part).name
         layers.append(Layer(len(layers) + 1, run.name, kind, shape, count, run.call, run.node))
     ran = {run.name for run in probed.runs}
     problems += [f"{name}: has parameters but does not run" for name in parts if name not in ran]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netpact.algebra.outward import round_up_float
 from netpact.layers import ChannelAffine
 from netpact.network.kinds.kind import ANY_IMAGE, Layer, LayerKind, LayerSize, Shape
-from netpact.network.kinds.sums import distance_by, length_of_bias
+from netpact.network.kinds.sums import distance_of_sums, length_of_bias
 from netpact.network.kinds.table import KINDS
 
 _TERMS = 2  # one product and the shift
@@ -29,6 +29,6 @@ KINDS.add(
         types={ChannelAffine: ANY_IMAGE},
         norm=_norm,
         size=_size,
-        distance=distance_by(_norm),
+        distance=distance_of_sums,
     )
 )

@@ -10,7 +10,7 @@ from torch.nn import functional
 from netpact.algebra import operator_norm
 from netpact.algebra.lipschitz import copying_norm
 from netpact.network.kinds.kind import Layer, LayerKind, Measured, NormBounds, Shape
-from netpact.network.kinds.sums import distance_by, size_of_sums
+from netpact.network.kinds.sums import distance_of_sums, size_of_sums
 from netpact.network.kinds.table import KINDS
 
 
@@ -43,8 +43,8 @@ KINDS.add(
         name="conv2d",
         types={nn.Conv2d: (4,)},
         norm=_norm,
-        size=lambda layer: size_of_sums(layer, gain=_norm(layer, None)[1]),
-        distance=distance_by(_norm),
+        size=size_of_sums,
+        distance=distance_of_sums,
         copies=_copies,
         norm_axes=3,
         # torch's own way to another weight, with the padding of every mode

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 from torch import nn
 
 from netpact.core.errors import one_of
@@ -34,17 +32,8 @@ class Kinds(Table[LayerKind]):
 KINDS = Kinds("layer kind", "netpact.network.kinds")
 
 
-class _Names(Mapping[type[nn.Module], str]):
-    """What layers of a type are called; it grows with the table."""
-
-    def __getitem__(self, of_kind: type[nn.Module]) -> str:
-        return {one: name for name, kind in KINDS.items() for one in kind.types}[of_kind]
-
-    def __iter__(self) -> Iterator[type[nn.Module]]:
-        return (one for kind in KINDS.values() for one in kind.types)
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-LAYER_KINDS: Mapping[type[nn.Module], str] = _Names()
+def __getattr__(name: str) -> dict[type[nn.Module], str]:
+    """LAYER_KINDS: the names of the kinds by type, as the table is now."""
+    if name != "LAYER_KINDS":
+        raise AttributeError(name)
+    return {one: kind.name for kind in KINDS.values() for one in kind.types}

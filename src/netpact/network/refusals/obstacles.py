@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,9 +11,22 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
-from netpact.network.kinds import LAYER_KINDS
+from netpact.core.errors import PactError
+from netpact.network.kinds import KINDS
 from netpact.network.refusals.code_constants import look_for_constants
 from netpact.network.refusals.hidden_state import hidden_tensors
+
+
+class UnsupportedNetworkError(PactError):
+    """Everything that is not supported, each by name: `problems` holds one line for each."""
+
+    def __init__(self, problems: Sequence[str], *, where: str) -> None:
+        self.problems = tuple(problems)
+        super().__init__(
+            "the network is not supported:\n  " + "\n  ".join(problems),
+            where=where,
+            hint=f"layers with parameters may be {', '.join(KINDS.types())}; docs/networks.md says how to fix the rest",
+        )
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,7 @@ def _look_at_part(name: str, part: nn.Module) -> tuple[list[str], bool]:
         names = ", ".join(key for key, _ in part.get_submodule("parametrizations").named_children())
         how = "torch.nn.utils.parametrize.remove_parametrizations"
         problems.append(f"{place}: its {names} is computed from other tensors: use {how}")
-    elif type(part) not in LAYER_KINDS and _holds_parameters(part) and not _has_own_message(name, part):
+    elif KINDS.find(part) is None and _holds_parameters(part) and not _has_own_message(name, part):
         problems.append(f"{place}: holds parameters, but its kind is not supported")
     for key, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
         problem, harmless = _look_at_tensor(tensor)

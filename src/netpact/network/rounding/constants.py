@@ -8,13 +8,14 @@ and buffers therefore follows the same rules as those on the samples, and what h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from netpact.network.nested import map_tensors, tensors_in
 from netpact.network.rounding.tolerance import (
     Constant,
     Spread,
@@ -52,7 +53,7 @@ class Constants(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name, named = getattr(func, "__name__", str(func)), kwargs or {}
-        floats = [tensor for tensor in _tensors((args, named)) if _is_float(tensor)]
+        floats = [tensor for tensor in tensors_in((args, named)) if _is_float(tensor)]
         if not floats:
             return self._made(name, func(*args, **named))
         foreign = [tensor for tensor in floats if not isinstance(tensor, Spread) and _storage(tensor) not in self._own]
@@ -60,11 +61,11 @@ class Constants(TorchFunctionMode):
             return self._refuse(f"{name} by a tensor that is neither parameter nor buffer", func, args, named)
         if any(isinstance(tensor, Spread) and not isinstance(tensor, Constant) for tensor in floats):
             # A parameter as it is needs no spread, unless machines may flush some of its numbers.
-            return func(*_map(args, self._known), **{key: _map(value, self._known) for key, value in named.items()})
+            return func(*map_tensors(args, self._known), **map_tensors(named, self._known))
         return self._of_constants(name, func, args, named)
 
     def _of_constants(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        constants = _map(args, _as_constant)
+        constants = map_tensors(args, _as_constant)
         if name == "__get__":
             kind = str(getattr(getattr(func, "__self__", None), "__name__", ""))
             name = kind if kind in _TRANSPOSES else name
@@ -76,10 +77,10 @@ class Constants(TorchFunctionMode):
         if (name.endswith("_") and not name.endswith("__")) or name.startswith("__i") or "out" in named:
             return self._refuse(f"{name} in place, of a parameter or buffer", func, args, named)
         if name in _CASTS:
-            found = func(*_map(args, _plain), **named)
+            found = func(*map_tensors(args, _plain), **named)
             same = _is_float(found) and found.dtype == torch.float64
             return constants[0] if same else self._refuse(name, func, args, named)
-        return func(*constants, **{key: _map(value, _as_constant) for key, value in named.items()})
+        return func(*constants, **map_tensors(named, _as_constant))
 
     def _made(self, name: str, result: Any) -> Any:
         """No tensor of real numbers went in. One that comes out is rounded once, unless it has few enough digits."""
@@ -99,8 +100,7 @@ class Constants(TorchFunctionMode):
     def _refuse(self, what: str, func: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         from netpact.network.rounding.rules import refuse
 
-        plain, plainly = _map(args, _plain), {key: _map(value, _plain) for key, value in named.items()}
-        return refuse(what, func, plain, plainly, current_rounding())
+        return refuse(what, func, map_tensors(args, _plain), map_tensors(named, _plain), current_rounding())
 
 
 def _as_constant(tensor: Tensor) -> Tensor:
@@ -116,24 +116,6 @@ def _plain(tensor: Tensor) -> Tensor:
 
 def _is_float(value: Any) -> bool:
     return isinstance(value, Spread) or (isinstance(value, Tensor) and value.is_floating_point())
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for entry in value:
-            yield from _tensors(entry)
-    elif isinstance(value, dict):
-        yield from _tensors(tuple(value.values()))
-
-
-def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        return change(value)
-    if type(value) in (tuple, list):
-        return type(value)(_map(entry, change) for entry in value)
-    return value
 
 
 def _storage(tensor: Tensor) -> int:

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from netpact.core.errors import PactError
 from netpact.layers import orient
+from netpact.network.nested import map_tensors
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
 from netpact.network.rounding.sum_rules import (
     AVERAGES,
@@ -36,7 +37,7 @@ from netpact.network.rounding.tolerance import (
 
 def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], rounding: Rounding) -> Any:
     name = getattr(func, "__name__", str(func))
-    plain_args, plain_kwargs = _map(args, value_of), {key: _map(value, value_of) for key, value in kwargs.items()}
+    plain_args, plain_kwargs = map_tensors(args, value_of), map_tensors(kwargs, value_of)
     if name in _QUERIES:
         found = func(*plain_args, **plain_kwargs)
         # x.T, x.data and their like are tensors, and would come out without their spread.
@@ -45,8 +46,8 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         unfit = _UNFIT.get(name)
         if unfit is not None and unfit(args, kwargs):
             return refuse(f"{name} in this form", func, plain_args, plain_kwargs, rounding)
-        spread_kwargs = {key: _map(value, spread_of) for key, value in kwargs.items()}
-        return _pack(func(*plain_args, **plain_kwargs), func(*_map(args, spread_of), **spread_kwargs))
+        spread = func(*map_tensors(args, spread_of), **map_tensors(kwargs, spread_of))
+        return _pack(func(*plain_args, **plain_kwargs), spread)
     if name in _RULES:
         try:
             _check_call(name, args, kwargs)
@@ -108,14 +109,6 @@ def _pack(value: Any, spread: Any) -> Any:
 
 def _is_float(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point()
-
-
-def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        return change(value)
-    if isinstance(value, (tuple, list)):
-        return type(value)(_map(entry, change) for entry in value)
-    return value
 
 
 def _pointwise(name: str) -> Rule:

@@ -15,6 +15,11 @@ from netpact.network.rounding.tolerance import SMALLEST_FLOAT32, Constant, NoRul
 Rule = Callable[..., tuple[Tensor, Tensor]]
 
 LEAST_VARIANCE = 2.0**-100  # far above what flushing can change, far below any eps in use
+# torch's arguments behind the input, in their order, with its defaults
+_NORM_CALL: dict[str, Any] = {
+    **dict.fromkeys(("running_mean", "running_var", "weight", "bias")),
+    **{"training": False, "momentum": 0.1, "eps": 1e-5},
+}
 NORM_ROUNDINGS = 10  # eps, its sum with the variance, root, quotient, weight, mean, product, bias; and two to spare
 
 
@@ -122,18 +127,10 @@ def _as_tensor(a: Any, other: Any) -> Tensor:
     return torch.full_like(value_of(other), a)
 
 
-def batch_norm_rule(
-    r: Rounding,
-    x: Tensor,
-    mean: Tensor | None,
-    variance: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor]:
+def batch_norm_rule(r: Rounding, x: Tensor, *stated: Any, **named: Any) -> tuple[Tensor, Tensor]:
     """Per channel (x - mean) * scale + bias in whatever order: at most ten roundings of numbers of these magnitudes."""
+    call = _NORM_CALL | dict(zip(_NORM_CALL, stated, strict=False)) | named
+    mean, variance, weight, bias, training, _, eps = call.values()
     if training or mean is None or variance is None:
         raise NoRuleError("in training mode or without running statistics")
     for tensor in (mean, variance, weight, bias):
