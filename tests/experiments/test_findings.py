@@ -9,6 +9,7 @@ import pytest
 from experiments.study_examples import NORMS, layers, observed, seeds, study
 
 from netpact.core.errors import PactError
+from netpact.core.json import decode_json, encode_json
 from netpact.experiments import EXPERIMENTS, Question
 from netpact.experiments.findings import MIXED, NOT_JUDGED, NOT_REPRODUCED, REPRODUCED, Finding
 from netpact.papers.arora.comparing import earlier, later, ratio
