@@ -37,9 +37,9 @@ def operator_norm(
 ) -> OperatorNorm:
     """The operator norm of a linear, convolution or transposed convolution layer, in the Euclidean norms.
 
-    image_size  for the lower bound of a convolution: pixels along each axis of its input (32 where nothing is said)
+    image_size  for the lower bound of a convolution: pixels along each axis of its input (default: 32)
     slack       for the upper bound of a convolution: the share by which it may exceed the norm on the infinite plane;
-                smaller takes longer, and where a finer grid is cheap it is taken anyhow
+                smaller takes longer; a finer grid is used anyway if it is cheap
     """
     if type(layer) is nn.Linear:
         return matrix_norm(layer.weight)

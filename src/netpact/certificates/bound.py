@@ -17,7 +17,7 @@ _KL_ALLOWANCE = 8.0
 
 
 def risk_bound(*, errors: int, samples: int, code_bits: int, delta: float, form: str = "exact") -> float:
-    """The risk that a network decoded from `code_bits` bits does not exceed, given its errors on the samples.
+    """An upper bound on the risk of a network decoded from `code_bits` bits, given its errors on the samples.
 
     With probability at least 1 - delta over the draw of the samples, for all messages of a prefix code at once
     (the Occam's Razor bound of Langford 2005; Arora et al. 2018, Theorem 2.1 made exact):

@@ -51,14 +51,14 @@ ARITHMETICS = ("float32", "float64")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Statement):
-    """A proven bound on the risk of the network in a message: bytes, errors, samples and delta decide it, nothing else.
+    """A proven bound on the risk of the network in a message: a function of bytes, errors, samples and delta alone.
 
     errors counts every training sample whose margin is not clearly positive; near_ties of them lie within the rounding
-    tolerance. The test fields are there to look at and are no part of the bound. With a data-dependent prior the
+    tolerance. The test fields are for comparison and are not part of the bound. With a data-dependent prior the
     samples are those that the helper network has not seen; data_fingerprint is that of all training data.
     copies are exact copies of samples: they are left out, and not among `samples`; with `repeats` the distribution is
-    declared to repeat values, and they are among them. order tells what fixed the places of samples, where places
-    decide which of them are certified: a key of ORDERS; order_source names where a public seed comes from.
+    declared to repeat values, and they are included. order says what fixed the order of the samples, if it decides
+    which of them are certified: a key of ORDERS; order_source says where a public seed comes from.
     """
 
     layout: ClassVar[Layout] = Layout(

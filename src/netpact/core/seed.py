@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Seed:
     """A seed with a path of names: Seed(7).child("training", "shuffle") is always the same stream.
 
-    These streams serve training and search on the sender's side. What a decoder regenerates never comes from here.
+    These streams are for training and search by the sender. What a decoder regenerates never comes from here.
     """
 
     number: int

@@ -28,11 +28,11 @@ NAMES = ("digits", *KNOWN)
 def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
     """A data set by name (digits, mnist, ...) or from an .npz file with x_train, y_train and maybe x_test, y_test.
 
-    A name may go on with a variant: "mnist:permuted-pixels", "mnist:permuted-classes", "mnist:random-labels",
+    A name may have a variant: "mnist:permuted-pixels", "mnist:permuted-classes", "mnist:random-labels",
     "mnist:symmetric-0.2", "mnist:pair-0.4" (label noise; with "-clean-test" the test set keeps its labels).
-    "mnist:sorted" and "mine.npz:sorted" have the training samples in an order that nobody chose: see sort_samples.
+    "mnist:sorted" and "mine.npz:sorted" have the training samples in an order that nobody can choose: see sort_samples.
 
-    limit  take only the first so many training samples; the name says so: "mnist[:1000]"
+    limit  use only the first `limit` training samples; the name says so: "mnist[:1000]"
     """
     text, _, variant = str(name_or_path).partition(":")
     if text not in NAMES:  # a path may hold a colon

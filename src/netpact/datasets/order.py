@@ -25,9 +25,9 @@ def published_name(samples: Samples) -> str:
 
 
 def sort_samples(data: Data | object) -> Data:
-    """The same data with the training samples in an order that whoever wrote them down has no influence on.
+    """The same data with the training samples in an order that does not depend on how they were stored.
 
-    They are sorted by the SHA-256 of their inputs, then by label; samples of a loader are brought into memory. Train a
+    They are sorted by the SHA-256 of their inputs, then by label; samples of a loader are read into memory. Train a
     helper on the result, and certify and verify with it.
     """
     from netpact.datasets.own import as_data  # which loads data by name, sorted if the name says so

@@ -24,7 +24,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Problem:
-    """Something about the data that is rarely meant: what it is, in which part, and what to do if it was not meant."""
+    """A likely mistake in the data: what it is, in which part, and how to fix it."""
 
     what: str
     where: str
@@ -50,10 +50,10 @@ class _Look:
 
 
 def check_data(data: object, *, copies: bool = False) -> tuple[Problem, ...]:
-    """What looks wrong about data, by one pass over each part; data is what as_data takes.
+    """Likely mistakes in data, found by one pass over each part; data is what as_data takes.
 
-    copies  look for exact copies of inputs as well, within each part and of the training part in the test part; this
-            takes a hash of every input
+    copies  also search for exact copies of inputs, within each part and of the training part in the test part; this
+            hashes every input
     """
     source = as_data(data)
     train = _look_at(source.train)

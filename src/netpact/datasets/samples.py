@@ -125,7 +125,7 @@ def samples_facts(samples: Samples) -> dict[str, object]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Data(Displayed):
-    """A training set, a test set where there is one, and where they came from."""
+    """A training set, an optional test set, and their source."""
 
     name: str
     classes: int

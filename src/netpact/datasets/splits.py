@@ -19,7 +19,7 @@ _MIX_2 = 0x94D049BB133111EB
 
 @dataclass(frozen=True)
 class Split:
-    """Which part of a sample a helper network may see. Inputs and labels never enter.
+    """Which part of a sample a helper network may see; independent of inputs and labels.
 
     percent  1 to 99: the helper sees floor(percent * count / 100) samples, and the bound is about all others
     counter  which of the possible splits

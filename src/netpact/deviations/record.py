@@ -29,8 +29,8 @@ class LayerPart:
 class DeviationBound:
     """A proven bound on |compressed logits - original logits|_2 for each of the samples, in their order.
 
-    It holds for any run of either network in its stated precision, and for both in real numbers. It is no statement
-    about other samples, and it does not fail with some probability. measured is what one run found.
+    It holds for any run of either network in its stated precision, and for both in real arithmetic. It says nothing
+    about other samples, and involves no probability. measured has the differences of one run.
     """
 
     bounds: Numbers

@@ -84,15 +84,15 @@ def search(
 ) -> SearchResult:
     """Search, write `out/best.pact` with its certificate and `out/ledger.json`.
 
-    The budget is kept to: time for counting errors and for the certificate is set aside, and a trial that would take
-    longer is cut short. A better best.pact that is there already, for the same data and delta, stays; then this
-    search's file gets another name, and the result's note says so.
+    The budget is kept: time for counting errors and for the certificate is reserved, and a trial that would take longer
+    is stopped. A better best.pact for the same data and delta is kept; then this search's file gets another name, and
+    the result's note says so.
 
     data        a data set by name or file, Data, or arrays (x, y)
-    rounds      stop after so many rounds of changes instead of by the clock: the same file every time
+    rounds      stop after this many rounds of changes instead of by time: the same file every time
     candidates  architectures by name, instead of the declared ones
     rates       prices of a bit, instead of the declared ones; at 1 a nat of the message is worth a nat of cross-entropy
-    training_steps  of gradient for a matrix of signs, instead of as many as the number of samples is worth
+    training_steps  gradient steps for a matrix of signs. Default: from the number of samples
     progress    called after every trial
     working     called during a trial with its name, what is done, and what there is to do
     """

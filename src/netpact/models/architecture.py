@@ -79,9 +79,9 @@ def parse_architecture(record: object) -> Architecture:
 
 
 def parse_model(text: str, *, input_shape: tuple[int, ...], classes: int) -> Architecture:
-    """Read "mlp", "mlp:128-64", "conv:8-16" or "linear"; without sizes the family's default is taken.
+    """Parse "mlp", "mlp:128-64", "conv:8-16" or "linear"; default sizes are the family's.
 
-    The papers' names are read too, such as "VGG-16" or "wrn-28-10": see netpact.models.aliases.
+    Names from the literature work too, such as "VGG-16" or "wrn-28-10": see netpact.models.aliases.
     """
     check_instance(text, str, where="model", needed="the name of an architecture, such as mlp:64-32")
     from netpact.models.aliases import ALIAS_HINT, expand_alias  # a decoder never needs them

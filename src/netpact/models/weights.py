@@ -50,7 +50,7 @@ def load_weights(module: nn.Module, path: str | Path) -> None:
 
 
 def load_model(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS) -> nn.Module:
-    """Rebuild one of our architectures from a file of save_weights alone."""
+    """Rebuild a network of one of our architectures from a file of save_weights."""
     found = read_tensors(path)
     if found.note is None or "architecture" not in found.note:
         raise PactError(

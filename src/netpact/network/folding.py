@@ -20,17 +20,17 @@ _SAME = 1e-6  # of the largest logit: two float64 runs differ by far less, two d
 
 
 def fold_batch_norm(module: AnyModule, data: Data | Samples | object = None) -> nn.Module:
-    """A new module in eval mode that computes the same with fewer numbers; the one given is left as it was.
+    """A new module in eval mode that computes the same with fewer numbers; the given one is not changed.
 
         weight (W x + b - mean) / sqrt(variance + eps) + bias = (scale W) x + scale (b - mean) + bias
 
-    with scale = weight / sqrt(variance + eps). A batch norm goes into the linear or convolution layer before it where
-    it is the only one to read that layer's output, both run once, and no other layer shares the weights. That is seen
-    in the graph of one run, not guessed from names; nn.Identity stays in the norm's place. Any other batch norm
-    becomes a ChannelAffine. All in float64, then rounded once to float32: the logits differ by rounding alone.
+    with scale = weight / sqrt(variance + eps). A batch norm is folded into the linear or convolution layer before it
+    if it is the only reader of that layer's output, both run once, and no other layer shares the weights. The graph of
+    one run decides, not names; nn.Identity replaces the norm. Any other batch norm becomes a ChannelAffine. Computed in
+    float64, then rounded once to float32: the logits differ by rounding only.
 
-    What was changed stays on the new module as netpact_rewrites: it is written into the file, which is then opened with
-    the module as it was given, or with the folded one.
+    The changes are kept on the new module as netpact_rewrites and written into the file, which is then opened with the
+    given module, or with the folded one.
 
     data  what the network classifies, as for trace; may be left out for networks that build made, which become those
           that build makes of the folded architecture

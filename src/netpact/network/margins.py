@@ -71,7 +71,7 @@ class Margins:
 def measure_margins(
     network: Network | AnyModule, samples: Samples | Data, *, progress: Progress | None = None
 ) -> Margins:
-    """Run the network as it is, in float32, batch by batch; what is kept is three numbers for each sample.
+    """Run the network in float32, batch by batch, and keep three numbers for each sample.
 
     network  a traced network, or what trace takes
     samples  those to run it on; of Data the training part

@@ -42,7 +42,7 @@ class Layer:
 class Network:
     """A supported classifier: a private copy of the module in eval mode, its architecture, its layers, its graph.
 
-    In questions about the flow, layer 0 is the network's input and the number of layers + 1 stands for the logits.
+    In questions about the graph, layer 0 is the network's input and the number of layers + 1 is the logits.
 
     strays    parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). What is computed
               from them carries a rounding bound like everything else; deviation bounds, by layers, refuse
@@ -143,10 +143,10 @@ class Network:
 
 
 def trace(model: AnyModule, data: Data | Samples | object) -> Network:
-    """Look at a module by running a few samples through it. All problems are named in one error.
+    """Record the layers and the graph of a module by running a few samples through it. One error lists all problems.
 
     model  a module, what train returned, or the path of a file of save_weights
-    data  what the network is to classify: anything that load_data or as_data gives, or arrays (x, y)
+    data  what the network classifies: what load_data or as_data returns, or arrays (x, y)
     """
     model = as_module(model)
     source = as_data(data)

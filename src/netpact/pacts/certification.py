@@ -34,22 +34,22 @@ def certify(
 ) -> Pact:
     """The same pact with a certificate: a bound on the risk of what is in the file, with probability 1 - delta.
 
-    The network is decoded from the message's bytes alone and run on all training samples; nothing but the number of
-    bytes, of errors, of samples and delta enters the bound. Choose delta before you train.
+    The network is decoded from the message's bytes alone and run on all training samples. The bound depends only on
+    the numbers of bytes, errors and samples, and on delta. Choose delta before you train.
 
     pact   a Pact, the path of a .pact file, or a compressed network, which is sealed
     data   a data set by name, or anything that as_data takes; its test part, if any, is counted for comparison only
     model  for a user's own architecture: the module, or better the function that makes it, or its name as on the
            command line
-    base   for a message that tells the difference from a base network: that network, as open_base or train_helper
-           gives it, or its file. With a helper, errors are counted on the samples that it has not seen
-    base_data  what the base was trained on, where it is at hand: copies of training samples in it are refused
+    base   for a message encoded against a base network: that network, as returned by open_base or train_helper, or
+           its file. With a helper, errors are counted on the samples that it has not seen
+    base_data  what the base was trained on, if available: copies of training samples in it are refused
     repeats  declares that the distribution itself repeats values, as tables and texts do. Otherwise exact copies of
-           samples are left out: each is counted once. Either is said in the sentence
+           samples are left out: each is counted once. The sentence says which
     public_seed  with a helper and samples that sort_samples has sorted: declares that the split's counter was fixed
            publicly before the samples were collected, and names where ("NIST beacon of 2 May 2025, last two digits").
            Without, and for data that were not published, the sentence says that their order was not chosen
-    max_parameters  networks of more are refused before they take memory; raise it for a file that you trust
+    max_parameters  larger networks are refused before memory is allocated; raise it for a file that you trust
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
     subject = open_subject(

@@ -17,7 +17,7 @@ from netpact.training.schedules import Decay, check_schedule, read_schedule, sha
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """momentum serves sgd only; weight_decay is added to the gradient (L2), for adam too.
+    """momentum is for sgd only; weight_decay is added to the gradient (L2), for adam too.
 
     schedule      a name, or a Decay
     augmentation  of the images in training, or None

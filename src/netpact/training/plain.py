@@ -27,7 +27,7 @@ from netpact.training.options import OPTIMIZERS, TrainOptions
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The trained copy in evaluation mode, what happened in each epoch, and the options that led there."""
+    """The trained copy in evaluation mode, the history of the epochs, and the options."""
 
     module: nn.Module
     history: tuple[Epoch, ...]
@@ -50,15 +50,15 @@ def train(
     test: Samples | Data | None = None,
     on_epoch: Callable[[int, nn.Module], object] | None = None,
 ) -> Trained:
-    """Train a copy of the module; the given one and all global random state stay as they are.
+    """Train a copy of the module; the given one and all global random state are not changed.
 
     module      a module, or the path of a file of save_weights
     samples     what to train on; of Data the training part
-    checkpoint  a file written after each epoch; where it exists already, the run goes on from there
-    test        samples whose error is reported after each epoch; they decide nothing
+    checkpoint  a file written after each epoch; if it exists, the run resumes from it
+    test        samples whose error is reported after each epoch; no influence on training
     progress    called after each epoch, when its checkpoint is on the disk
-    on_epoch    called with the epoch's number and the network after it, to look and not to touch: a netpact.Monitor,
-                for example. It comes before the checkpoint, so that a run that is killed in it sees this epoch again
+    on_epoch    called with the epoch's number and the network after it, which it must not change: a netpact.Monitor,
+                for example. Called before the checkpoint is written, so a run killed in it repeats this epoch
     """
     options = TrainOptions() if options is None else options
     check_instance(options, TrainOptions, where="options")

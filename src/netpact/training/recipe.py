@@ -17,7 +17,7 @@ _WHERE = "recipe"
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides a helper network, beside the data.
+    """All that determines a helper network, beside the data.
 
     model     the architecture's short name, "mlp:64-32" for example
     options   of the training; the first weights come from the same seed, under the name "start"

@@ -23,9 +23,9 @@ ARITHMETICS = ("float32", "float64")  # coded as one decision; append-only
 class Compressed(Displayed):
     """What a method produces and `seal` writes: architecture, rewrites, coded tensors in the network's own order.
 
-    arithmetic  the precision the network is run in, and that the certificate speaks about
-    method      how it was made; for people, not part of the message
-    split       which part of the sample the base network has seen; None for one from other data, or without a base
+    arithmetic  the precision the network is run in, and that the certificate is about
+    method      how it was made; for display, not part of the message
+    split       the part of the sample that the base network has seen; None for other data, or without a base
     rewrites    changes of the architecture's structure, in order; the tensors are those of the rewritten network
     """
 

@@ -37,8 +37,8 @@ class Pact(Displayed):
     """A small network and a guarantee about it.
 
     message      everything the decoder reads, and all that is counted
-    certificate  what has been proven about it, or None; the decoder never looks at it
-    original     what has been proven about the network before compression, or None; stands beside a certificate
+    certificate  what has been proven about it, or None; the decoder never reads it
+    original     what has been proven about the network before compression, or None; only beside a certificate
     """
 
     message: bytes
@@ -173,7 +173,7 @@ class Pact(Displayed):
 
 
 def seal(compressed: Compressed) -> Pact:
-    """Write a compressed network as a message. From here on only its bytes count."""
+    """Encode a compressed network as a message. From here on only its bytes matter."""
     if not isinstance(compressed, Compressed):
         needed, hint = "a compressed network", "seal(compress(trace(module, data), method))"
         raise wrong_kind(compressed, needed=needed, where="compressed", hint=hint)

@@ -40,8 +40,8 @@ def certify_box(
 
         risk(f) <= B(#{ margin_g(x, y) <= sqrt(2) E(x) }, m, bits*ln 2 + ln(1/delta))
 
-    g is the network in the file. A second message, the box, tells for every layer how far f's may be from g's; its bits
-    are added to those of the file's message. E(x) >= |f(x) - g(x)|_2 is computed from g and the box alone, so the
+    g is the network in the file. A second message, the box, bounds the distance of f's layers from g's; its bits are
+    added to those of the file's message. E(x) >= |f(x) - g(x)|_2 is computed from g and the box alone, so the
     number counted belongs to message and box, and bounds every network in the box at once. There is one event, and
     delta is not split.
 

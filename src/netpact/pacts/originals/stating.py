@@ -51,7 +51,7 @@ def certify_original(
     the training or test data are refused.
 
     original    the trained network itself, float32
-    unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not looked at
+    unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not used
     public_seed  as for certify
     repeats     declares that the distribution repeats values, as for certify: copies of inputs are counted as well
     model       for a file that holds a user's own module: the function that makes it, as for certify

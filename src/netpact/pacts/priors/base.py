@@ -94,7 +94,7 @@ def base_of(
 
 
 def open_base(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS) -> Base:
-    """A .safetensors file of save_weights or save_helper, or a .pact file, which is decoded and tells its data."""
+    """A .safetensors file of save_weights or save_helper, or a .pact file, which is decoded and names its data."""
     place = as_path(path, where="base")
     if place.suffix == ".safetensors":
         return _open_weights(place, max_parameters=max_parameters)

@@ -36,7 +36,7 @@ def train_helper(
     checkpoint: str | Path | None = None,
     max_parameters: Limits | int = MAX_PARAMETERS,
 ) -> Base:
-    """Train the recipe's network on its part of the training samples; no other sample is looked at."""
+    """Train the recipe's network on its part of the training samples; no other sample is used."""
     check_instance(recipe, Recipe, where="recipe", hint="Recipe(model, TrainOptions(...), Split(...))")
     source = as_data(data)
     seen, _ = set_aside(source.train, recipe.split)
@@ -59,8 +59,8 @@ def retrain_helper(
 ) -> Base:
     """Train the helper of a certified file again, from the recipe in its certificate: verify then needs no base file.
 
-    Whether it comes out bit for bit depends on the versions of torch and netpact, and on the number of threads. Where
-    it does not, verify counts the errors of the network encoded against this helper.
+    Whether it is bit for bit the same depends on the versions of torch and netpact, and on the number of threads. If
+    not, verify counts the errors of the network encoded against this helper.
     """
     pact = as_pact(pact)
     stated = None if pact.certificate is None else pact.certificate.helper

@@ -31,11 +31,11 @@ def verify(
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Decode, recount, recompute, compare. A file that does not decode is a PactError, a false statement a refusal.
+    """Decode, recount, recompute, compare. A file that does not decode raises PactError; a false statement is refused.
 
     pact  a Pact, or the path of a .pact file
     base  the base network that the certificate names, as open_base gives it, or its file; or a helper as retrain_helper
-          gives it, which need not be the stated one bit for bit: the errors counted here are those that it leads to
+          gives it, which need not be the stated one bit for bit: errors are counted with this one
     """
     pact = as_pact(pact)
     certificate = pact.certificate
