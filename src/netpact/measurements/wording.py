@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from netpact.measurements.definition import LAYER, QUANTITIES
 from netpact.measurements.quantity import Quantity
@@ -10,7 +10,6 @@ from netpact.measurements.records import Measures
 from netpact.network.naming import shorten_middle
 
 _WIDTH, _LEAST_NAME = 80, 8
-_NAME = 1  # the column of names
 
 
 def describe(measures: Measures) -> str:
@@ -22,7 +21,7 @@ def describe(measures: Measures) -> str:
     folded = ", batch norm folded" if told.folded else ""
     lines = [
         f"{told.model} on {told.data_name}: {told.samples:,} samples, Jacobians at {told.jacobian_samples:,}{folded}",
-        *_lay_out(table),
+        *lay_out(table, names=1),
         *(f"  {title} {_cell(quantity)}" for title, quantity in titled(measures)),
     ]
     if not measures.is_chain:
@@ -42,15 +41,15 @@ def titled(measures: Measures) -> Iterator[tuple[str, Quantity]]:
         yield f"{row.title} over all layers" if LAYER in row.scopes else f"{row.title}{over}", quantity
 
 
-def _lay_out(table: list[list[str]]) -> list[str]:
-    """Names to the left, numbers to the right; a name gets the room that the numbers leave of a line."""
+def lay_out(table: Sequence[Sequence[str]], *, names: int) -> list[str]:
+    """Numbers to the right, the column of names to the left; a name gets the room that the numbers leave of a line."""
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    others = sum(widths) - widths[_NAME] + len(widths)
-    widths[_NAME] = min(widths[_NAME], max(_WIDTH - others, _LEAST_NAME))
+    others = sum(widths) - widths[names] + len(widths)
+    widths[names] = min(widths[names], max(_WIDTH - others, _LEAST_NAME))
     lines = []
     for row in table:
         cells = [f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)]
-        cells[_NAME] = f"{shorten_middle(row[_NAME], room=widths[_NAME]):<{widths[_NAME]}}"
+        cells[names] = f"{shorten_middle(row[names], room=widths[names]):<{widths[names]}}"
         lines.append(" " + " ".join(cells))
     return lines
 

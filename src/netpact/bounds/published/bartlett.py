@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
-from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.bound import BOUNDS
 from netpact.bounds.facts import Facts
+from netpact.bounds.groups import CONSTANTS, COUNTING, NORM_BASED, log_norm_product, log_spectral
 from netpact.bounds.logs import log
-from netpact.bounds.options import NormOptions
-from netpact.bounds.premises import fixed_architecture, plain_chain
-from netpact.bounds.spectral import CONSTANTS, FIGURE, NEEDED, log_norm_product, log_spectral
 
 
 def l1_inf(facts: Facts) -> float:
@@ -43,45 +40,29 @@ def vapnik_chervonenkis(facts: Facts) -> float:
     return math.log(count) + math.log(facts.depth) + math.log(math.log2(count))
 
 
-_L1_INF = BOUNDS.add(
-    Bound(
-        name="bartlett-mendelson-2002",
-        theorem="Bartlett and Mendelson 2002",
-        needs=NEEDED,
-        log_capacity=l1_inf,
-        ignored=FIGURE,
-        premises=plain_chain,
-        options=(NormOptions,),
-        former="l1-inf",
-    )
-)
-_FIGURE_2 = BOUNDS.add(
-    replace(
-        _L1_INF,
-        name="bartlett-2017-figure",
-        theorem="Bartlett et al. 2017 as read in Arora et al. 2018, Figure 2",
-        log_capacity=spec_l1_2,
-        former="spec-l1-2",
-    )
-)
-BOUNDS.add(
-    replace(
-        _FIGURE_2,
+for _bound in (
+    NORM_BASED(
+        name="bartlett-mendelson-2002", theorem="Bartlett and Mendelson 2002", log_capacity=l1_inf, former="l1-inf"
+    ),
+    NORM_BASED(
         name="bartlett-2017",
         theorem="Bartlett, Foster and Telgarsky 2017, Theorem 1.1",
         log_capacity=margin_bound,
         ignored=(*CONSTANTS, "the norm of the inputs"),
-        former="",
-    )
-)
-BOUNDS.add(
-    Bound(
+    ),
+    NORM_BASED(
+        name="bartlett-2017-figure",
+        theorem="Bartlett et al. 2017 as read in Arora et al. 2018, Figure 2",
+        log_capacity=spec_l1_2,
+        former="spec-l1-2",
+    ),
+    COUNTING(
         name="bartlett-2019",
         theorem="W d log2 W: Bartlett et al. 2019, Theorem 7",
         needs=("parameters", "depth"),
         log_capacity=vapnik_chervonenkis,
         ignored=("constants", "more than two classes"),
-        premises=fixed_architecture,
         former="vc",
-    )
-)
+    ),
+):
+    BOUNDS.add(_bound)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.bound import BOUNDS
 from netpact.bounds.facts import Facts
+from netpact.bounds.groups import NORM_BASED, log_norm_product, log_spectral
 from netpact.bounds.logs import log
-from netpact.bounds.options import NormOptions
-from netpact.bounds.premises import plain_chain
-from netpact.bounds.spectral import FIGURE, NEEDED, log_norm_product, log_spectral
 
 
 def frobenius(facts: Facts) -> float:
@@ -25,21 +21,16 @@ def spec_fro(facts: Facts) -> float:
     return log_spectral(facts, lambda layer: log(layer.outputs) + 2 * log(layer.frobenius))
 
 
-_FROBENIUS = BOUNDS.add(
-    Bound(
+BOUNDS.add(
+    NORM_BASED(
         name="neyshabur-2015",
         theorem="Neyshabur, Tomioka and Srebro 2015",
-        needs=NEEDED,
         log_capacity=frobenius,
-        ignored=FIGURE,
-        premises=plain_chain,
-        options=(NormOptions,),
         former="frobenius",
     )
 )
 BOUNDS.add(
-    replace(
-        _FROBENIUS,
+    NORM_BASED(
         name="neyshabur-2017",
         theorem="Neyshabur, Bhojanapalli and Srebro 2017",
         log_capacity=spec_fro,

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netpact.bounds.bound import BOUNDS, check_names, option_records
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import write_figures
 from netpact.cli.options import BaseOptions, DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
@@ -39,23 +40,10 @@ class BoundOptions:
     ] = None
     only: Annotated[
         tuple[str, ...],
-        typer.Option(metavar="NAME", help="Evaluate this bound only; may be repeated.", show_default="all"),
+        typer.Option(
+            metavar="NAME", help=f"Evaluate this bound only; may be repeated. {', '.join(BOUNDS)}.", show_default="all"
+        ),
     ] = ()
-    convolutions: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="unrolled: their true matrices and operator norms; reshaped: filters as one matrix."
-        ),
-    ] = "unrolled"
-    cushions: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="with-bias: of outputs with their biases, as the proofs need; plain: as printed."
-        ),
-    ] = "with-bias"
-    zeta: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the samples that the measurements may leave out.")
-    ] = 0.0
     pact: Annotated[
         Path | None,
         typer.Option(
@@ -64,23 +52,33 @@ class BoundOptions:
     ] = None
 
 
+if TYPE_CHECKING:
+
+    class OwnOptions:
+        """The options that bounds of the table have of their own, as one record."""
+
+else:
+    OwnOptions = make_dataclass("OwnOptions", [], bases=tuple(dict.fromkeys(option_records().values())), frozen=True)
+
+
 def bounds(
     model: ModelName,
     data: DataName,
     options: BoundOptions,
+    own: OwnOptions,
     base: BaseOptions,
     pages: PageOptions,
     run: RunOptions,
 ) -> None:
     """Evaluate published generalization bounds on a trained network. All of them are estimates, none is proven for it.
 
-    Norm-based bounds are computed from the weights; those of Arora et al. 2018 are measured first, which takes longer.
+    Norm-based bounds are computed from the weights; for others the network is measured first, which takes longer.
     With --pact, the certificate of a compressed form of this network is verified and shown beside them. A file of
     another network, of other data, or with a false certificate is refused.
 
     Example: netpact bounds mlp --weights mlp.safetensors --data digits --pact mlp.pact
     """
-    from netpact.bounds import EstimateOptions, check_names, estimate_bounds
+    from netpact.bounds import EstimateOptions, estimate_bounds
     from netpact.cli.models import examined_model, names_own_function, own_model
     from netpact.datasets import load_data
     from netpact.network import trace
@@ -89,9 +87,7 @@ def bounds(
     from netpact.reports.bound_rows import bound_table, row_of_estimate
 
     run.set_threads()
-    chosen = EstimateOptions(
-        gamma=_read_gamma(options), convolutions=options.convolutions, cushions=options.cushions, zeta=options.zeta
-    )
+    chosen = EstimateOptions(gamma=_read_gamma(options), **vars(own))
     only, pact = list(options.only), options.pact
     check_names(only)
     if base.base is not None and pact is None:
@@ -101,8 +97,8 @@ def bounds(
     certified = []
     if pact is not None:
         ground, ground_data = base.open()
-        own = own_model(model) if names_own_function(model) else None
-        certified = [certificate_beside(pact, network, source, model=own, base=ground, base_data=ground_data)]
+        made = own_model(model) if names_own_function(model) else None
+        certified = [certificate_beside(pact, network, source, model=made, base=ground, base_data=ground_data)]
     measures = _measure(network, source, only, options.samples)
     with progress_bar("margins") as bar:
         found = estimate_bounds(network, source, chosen, only=only, measures=measures, progress=bar)
@@ -134,10 +130,9 @@ def _read_gamma(options: BoundOptions) -> Gamma:
 
 
 def _measure(network: Network, data: Data, only: list[str], samples: int) -> Measures | None:
-    from netpact.bounds import RULES, check_names
     from netpact.measurements import MeasureOptions, measure
 
-    needed = dict.fromkeys(quantity for name in check_names(only) for quantity in RULES[name].quantities)
+    needed = dict.fromkeys(quantity for name in check_names(only) for quantity in BOUNDS[name].quantities)
     if not needed:
         return None
     with progress_bar("measuring") as bar:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
-from netpact.bounds.bound import Sampling
+from netpact.bounds.bound import Bound, Sampling
 from netpact.bounds.estimate import Premise
 from netpact.bounds.estimates import LayerBudget
 from netpact.bounds.logs import log
@@ -123,3 +124,8 @@ def effective_parameters(facts: Facts) -> tuple[LayerBudget, ...]:
     """Table 1."""
     layers: tuple[LayerStability, ...] = facts.stability.layers
     return tuple(LayerBudget(layer.name, layer.log_effective / math.log(10.0), layer.weights) for layer in layers)
+
+
+MEASURED = partial(
+    Bound, premises=of_stability, sampling=some_samples, layers=effective_parameters, options=(CushionOptions,)
+)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 
-from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.bound import BOUNDS
 from netpact.bounds.facts import Facts
+from netpact.bounds.groups import CONSTANTS, COUNTING
 from netpact.bounds.logs import capacity_of
-from netpact.bounds.premises import fixed_architecture
-from netpact.bounds.spectral import CONSTANTS
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 
@@ -46,14 +46,9 @@ def normalised_margin(facts: Facts) -> float:
     return facts.gamma / (2.0 * row * math.hypot(facts.input_norm, 1.0)) if row else math.inf
 
 
-def lemma_6(facts: Facts) -> float:
-    rate = vector_compress_rate(margin=normalised_margin(facts), samples=facts.samples, classes=facts.classes)
-    return capacity_of(rate, samples=facts.samples)
-
-
-def lemma_8(facts: Facts) -> float:
-    rate = vector_project_rate(margin=normalised_margin(facts), samples=facts.samples, classes=facts.classes)
-    return capacity_of(rate, samples=facts.samples)
+def rate_capacity(facts: Facts, *, rate: Callable[..., float]) -> float:
+    found = rate(margin=normalised_margin(facts), samples=facts.samples, classes=facts.classes)
+    return capacity_of(found, samples=facts.samples)
 
 
 def refuse_depth(facts: Facts) -> str:
@@ -67,24 +62,22 @@ def _check(margin: float, samples: int) -> None:
     check_integer(samples, where="samples", least=1)
 
 
-_LEMMA_6 = BOUNDS.add(
-    Bound(
+_RATE = partial(
+    COUNTING, needs=("norms", "gamma", "input_norm", "samples", "classes"), ignored=CONSTANTS, refuses=refuse_depth
+)
+BOUNDS.add(
+    _RATE(
         name="arora-lemma-6",
         theorem="Arora et al. 2018, Lemma 6 (Vector-Compress)",
-        needs=("norms", "gamma", "input_norm", "samples", "classes"),
-        log_capacity=lemma_6,
-        ignored=CONSTANTS,
-        premises=fixed_architecture,
-        refuses=refuse_depth,
+        log_capacity=partial(rate_capacity, rate=vector_compress_rate),
         former="lemma-6",
     )
 )
 BOUNDS.add(
-    replace(
-        _LEMMA_6,
+    _RATE(
         name="arora-lemma-8",
         theorem="Arora et al. 2018, Lemma 8 (Vector-Project)",
-        log_capacity=lemma_8,
+        log_capacity=partial(rate_capacity, rate=vector_project_rate),
         former="lemma-8",
     )
 )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
-from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.bound import BOUNDS
 from netpact.bounds.estimate import Premise
 from netpact.bounds.facts import Facts
+from netpact.bounds.groups import CONSTANTS
 from netpact.bounds.logs import log, log_sum
 from netpact.bounds.premises import refuse_convolutions
-from netpact.bounds.spectral import CONSTANTS
-from netpact.papers.arora.stability import CushionOptions, Stability, effective_parameters, of_stability, some_samples
+from netpact.papers.arora.stability import MEASURED, Stability, of_stability
 
 
 def theorem_4_1(facts: Facts) -> float:
@@ -64,39 +63,33 @@ def of_shared_filters(facts: Facts) -> tuple[Premise, ...]:
     return (*of_stability(facts), Premise("p-wise independent errors (Lemma 12)", False, why))
 
 
-_FIGURE = BOUNDS.add(
-    Bound(
+for _bound in (
+    MEASURED(
         name="arora-figure-2",
         theorem="Arora et al. 2018, Figure 2 and Table 1",
         needs=("stability", "output_norm", "gamma"),
         log_capacity=figure_2,
         ignored=(*CONSTANTS, "depth factors"),
         premises=of_shared_filters,
-        sampling=some_samples,
-        layers=effective_parameters,
-        options=(CushionOptions,),
         former="figure-2",
-    )
-)
-_CONVOLUTIONAL = BOUNDS.add(
-    replace(
-        _FIGURE,
-        name="arora-5.1",
-        theorem="Arora et al. 2018, Theorem 5.1",
-        needs=(*_FIGURE.needs, "depth"),
-        log_capacity=theorem_5_1,
-        ignored=CONSTANTS,
-        former="theorem-5.1",
-    )
-)
-BOUNDS.add(
-    replace(
-        _CONVOLUTIONAL,
+    ),
+    MEASURED(
         name="arora-4.1",
         theorem="Arora et al. 2018, Theorem 4.1",
+        needs=("stability", "depth", "output_norm", "gamma"),
         log_capacity=theorem_4_1,
-        premises=of_stability,
+        ignored=CONSTANTS,
         refuses=refuse_convolutions,
         former="theorem-4.1",
-    )
-)
+    ),
+    MEASURED(
+        name="arora-5.1",
+        theorem="Arora et al. 2018, Theorem 5.1",
+        needs=("stability", "depth", "output_norm", "gamma"),
+        log_capacity=theorem_5_1,
+        ignored=CONSTANTS,
+        premises=of_shared_filters,
+        former="theorem-5.1",
+    ),
+):
+    BOUNDS.add(_bound)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-from netpact.bounds.bound import BOUNDS, Bound
+from netpact.bounds.bound import BOUNDS
 from netpact.bounds.facts import Facts
+from netpact.bounds.groups import CONSTANTS, COUNTING, NORM_BASED, log_spectral
 from netpact.bounds.logs import log
-from netpact.bounds.options import NormOptions
-from netpact.bounds.premises import fixed_architecture, plain_chain
-from netpact.bounds.spectral import CONSTANTS, log_spectral
 
 
 def count_bits(facts: Facts) -> float:
@@ -29,24 +27,21 @@ def truncate(facts: Facts) -> float:
 
 
 BOUNDS.add(
-    Bound(
+    COUNTING(
         name="arora-2.1",
         theorem="Arora et al. 2018, Theorem 2.1, every parameter one of 2^32 values",
         needs=("parameters", "delta"),
         log_capacity=count_bits,
-        premises=fixed_architecture,
         former="theorem-2.1",
     )
 )
 BOUNDS.add(
-    Bound(
+    NORM_BASED(
         name="arora-2.2",
         theorem="Arora et al. 2018, Theorem 2.2 with |x|^2 as in A.3",
         needs=("norms", "gamma", "widest", "depth", "input_norm"),
         log_capacity=truncate,
         ignored=CONSTANTS,
-        premises=plain_chain,
-        options=(NormOptions,),
         former="theorem-2.2",
     )
 )

@@ -1,8 +1,10 @@
-"""How accurate a layer must be for its network's output, and how accurate so many numbers make it."""
+"""How accurate a layer must be for its network's output, and how accurate so many numbers make it: by each lemma."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from netpact.algebra.projection import check_accuracy
 from netpact.bounds.logs import log
@@ -79,3 +81,72 @@ def filter_accuracy(layer: LayerStability, *, count: int, eta: float) -> float:
     """
     check_integer(count, where="count", least=1)
     return math.sqrt(layer.overlap) * math.log(1.0 / eta) / math.sqrt(count)
+
+
+@dataclass(frozen=True)
+class ProjectedLayer:
+    """What is measured of a layer and of its network, k, and how often the lemmas may fail: eta at it, delta in all."""
+
+    known: LayerStability
+    stability: Stability
+    count: int
+    eta: float
+    samples: int
+    delta: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lemma:
+    """What a lemma says about the outputs. bound: the row of the table of bounds with the same premises."""
+
+    name: str
+    theorem: str
+    accuracy: Callable[[ProjectedLayer], float]
+    bound: str
+    left_out: str = ""
+    cushions: str = "with-bias"
+    convolutions: bool = False
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        return ("the rounding of the k numbers", *([self.left_out] if self.left_out else []))
+
+
+def _valid(layer: ProjectedLayer) -> float:
+    return valid_accuracy(count=layer.count, eta=layer.eta)
+
+
+def _printed(layer: ProjectedLayer) -> float:
+    return printed_accuracy(layer.stability, count=layer.count, samples=layer.samples, delta=layer.delta)
+
+
+def _filters(layer: ProjectedLayer) -> float:
+    """Lemma 13 for a convolution, Lemma 2 for the linear layers behind."""
+    is_filter = layer.known.kind == "conv2d"
+    return filter_accuracy(layer.known, count=layer.count, eta=layer.eta) if is_filter else _valid(layer)
+
+
+LEMMAS = (
+    Lemma(
+        name="lemma-3",
+        theorem="Arora et al. 2018, Lemma 3 with the tail that its proof bears",
+        accuracy=_valid,
+        bound="arora-lemma-3",
+    ),
+    Lemma(
+        name="lemma-3-printed",
+        theorem="Arora et al. 2018, Lemma 3 as printed",
+        accuracy=_printed,
+        bound="arora-lemma-3-printed",
+        left_out="that its k is too small (docs/papers/arora.md)",
+        cushions="plain",
+    ),
+    Lemma(
+        name="lemma-14",
+        theorem="Arora et al. 2018, Lemma 14, the constant of Algorithm 4 taken as 1",
+        accuracy=_filters,
+        bound="arora-5.1",
+        left_out="the constant of Algorithm 4",
+        convolutions=True,
+    ),
+)

@@ -20,9 +20,14 @@ from netpact.measurements import Measures, Structure, WeightLayer
 from netpact.measurements.weights import frobenius
 from netpact.network import Network
 from netpact.papers.arora.lemma_3 import failure_shares
-from netpact.papers.arora.lemmas.accuracy import filter_accuracy, log_amplifications, valid_accuracy
+from netpact.papers.arora.lemmas.accuracy import (
+    Lemma,
+    ProjectedLayer,
+    filter_accuracy,
+    log_amplifications,
+    valid_accuracy,
+)
 from netpact.papers.arora.lemmas.report import LayerComparison, LemmaEstimate
-from netpact.papers.arora.lemmas.table import Lemma, ProjectedLayer
 from netpact.papers.arora.stability import CushionOptions, LayerStability, Stability
 
 _EXPONENT = 700.0  # exp of more than 709 overflows a float

@@ -24,9 +24,9 @@ from netpact.measurements.quantity import MOST, Numbers, divide
 from netpact.measurements.streaming import norms_of
 from netpact.models import OwnModule
 from netpact.network import Network, stream_activations, trace
+from netpact.papers.arora.lemmas.accuracy import LEMMAS
 from netpact.papers.arora.lemmas.case import Case, Projected
 from netpact.papers.arora.lemmas.report import LemmaReport
-from netpact.papers.arora.lemmas.table import LEMMAS
 
 _JACOBIANS = 32  # samples at which cushions are measured where nobody gave measurements
 

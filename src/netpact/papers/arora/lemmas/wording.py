@@ -6,6 +6,7 @@ import math
 import textwrap
 
 from netpact.measurements.quantity import Numbers
+from netpact.measurements.wording import lay_out
 from netpact.papers.arora.lemmas.report import LayerComparison, LemmaEstimate, LemmaReport, upper_median
 
 _WIDTH = 80
@@ -26,7 +27,7 @@ def describe(report: LemmaReport) -> str:
             "",
             f"  {'|f - f^|_2':<{_LABEL}}  {'median':>10}  {'most':>12}",
             _output_row("measured", deviation.measured),
-            _output_row("deviation bound", deviation.promised),
+            _output_row("deviation bound", deviation.bounds),
             *(line for lemma in report.lemmas for line in _lemma_rows(lemma)),
             f"  measured: at most {report.relative_error:.4g} |f|",
         ]
@@ -51,15 +52,7 @@ def _layer_rows(layers: tuple[LayerComparison, ...]) -> list[str]:
         for layer in layers
     ]
     shown = 7 if any(layer.filter_error is not None for layer in layers) else 6
-    table = [row[:shown] for row in (*heads, *rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(1, shown)]
-    room = _WIDTH - sum(2 + width for width in widths) - 2
-    names = [row[0] if len(row[0]) <= room else f"..{row[0][2 - room :]}" for row in table]
-    first = max(map(len, names))
-    return [
-        f"  {name:<{first}}" + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))
-        for name, row in zip(names, table, strict=True)
-    ]
+    return lay_out([row[:shown] for row in (*heads, *rows)], names=0)
 
 
 def _accuracy(eps: float | None) -> str:

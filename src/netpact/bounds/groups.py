@@ -1,20 +1,30 @@
-"""Products of norms over the layers of a network, by their logarithms: what norm-based bounds share."""
+"""Two groups of bounds that many papers add to: counting, and products of norms, which are known by logarithms."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from netpact.bounds.bound import Bound
 from netpact.bounds.logs import log, log_product, log_sum
+from netpact.bounds.options import NormOptions
+from netpact.bounds.premises import fixed_architecture, plain_chain
 
 if TYPE_CHECKING:
     from netpact.bounds.facts import Facts
     from netpact.bounds.norms import LayerNorms
 
-NEEDED = ("norms", "gamma")
 CONSTANTS = ("constants", "log factors")
-FIGURE = (*CONSTANTS, "depth factors", "the norm of the inputs")  # what Arora et al. 2018 leave out in Figure 2
+COUNTING = partial(Bound, needs=("parameters",), premises=fixed_architecture)
+NORM_BASED = partial(
+    Bound,
+    needs=("norms", "gamma"),
+    ignored=(*CONSTANTS, "depth factors", "the norm of the inputs"),  # as Arora et al. 2018 draw them in Figure 2
+    premises=plain_chain,
+    options=(NormOptions,),
+)
 
 
 def log_norm_product(norms: Iterable[float], *, gamma: float) -> float:
