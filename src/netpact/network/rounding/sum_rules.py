@@ -18,7 +18,9 @@ LEAST_VARIANCE = 2.0**-100  # far above what flushing can change, far below any 
 # torch's arguments behind the input, in their order, with its defaults
 _NORM_CALL: dict[str, Any] = {
     **dict.fromkeys(("running_mean", "running_var", "weight", "bias")),
-    **{"training": False, "momentum": 0.1, "eps": 1e-5},
+    "training": False,
+    "momentum": 0.1,
+    "eps": 1e-5,
 }
 NORM_ROUNDINGS = 10  # eps, its sum with the variance, root, quotient, weight, mean, product, bias; and two to spare
 
