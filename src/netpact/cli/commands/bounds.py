@@ -35,7 +35,7 @@ class BoundOptions:
         typer.Option(
             metavar="SHARE",
             help="The margin as a quantile of the training margins.",
-            show_default="0.1, among the samples that are right",
+            show_default="0.1, among correctly classified samples",
         ),
     ] = None
     only: Annotated[
