@@ -28,7 +28,11 @@ class MeasuredOptions:
     samples: Annotated[int, typer.Option(metavar="N", help="Samples that Jacobians and noise are measured on.")] = 200
     only: Annotated[
         tuple[str, ...],
-        typer.Option(metavar="NAME", help="Measure this quantity only; may be repeated. See docs/measurements.md.", show_default="all"),
+        typer.Option(
+            metavar="NAME",
+            help="Measure this quantity only; may be repeated. See docs/measurements.md.",
+            show_default="all",
+        ),
     ] = ()
     against: Annotated[
         str,
