@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,10 +97,7 @@ class DeviationBound:
             "promised": self.quantiles(),
             "measured": _quantiles(self.measured),
             "looseness": looseness if np.isfinite(looseness) else None,
-            "layers": [
-                {"name": part.name, "norm": part.norm, "change": part.change, "shift": part.shift}
-                for part in self.layers
-            ],
+            "layers": [asdict(part) for part in self.layers],
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -18,19 +19,15 @@ from netpact.network.watching import watching
 class WeightLayer:
     """One weight layer with what the definitions need of it.
 
-    units, places  h_i and n1 * n2 of its output
-    cover          ceil(kappa / s)^2: how many windows see one pixel at most; 1 for a linear layer
-    input_shape    of one sample there
-    follows        index of the weight layer its input is made of, the last one if there are several; None for none
-    alone          its input is made of that layer's output alone, or of the network's input alone
+    input_shape, output_shape  of one sample there
+    follows  index of the weight layer its input is made of, the last one if there are several; None for none
+    alone    its input is made of that layer's output alone, or of the network's input alone
     """
 
     layer: Layer
     part: nn.Module
-    units: int
-    places: int
-    cover: int
     input_shape: tuple[int, ...]
+    output_shape: tuple[int, ...]
     follows: int | None
     alone: bool
 
@@ -45,6 +42,21 @@ class WeightLayer:
     @property
     def kind(self) -> str:
         return self.layer.kind
+
+    @property
+    def units(self) -> int:
+        """h_i"""
+        return (1, *self.output_shape)[self._measured.axis]
+
+    @property
+    def places(self) -> int:
+        """n1 * n2: a linear layer may be applied to every row of a matrix, which are its places then."""
+        return math.prod(self.output_shape) // self.units
+
+    @property
+    def cover(self) -> int:
+        """ceil(kappa / s)^2: how many windows see one pixel at most; 1 for a linear layer"""
+        return self._measured.cover(self.part)
 
     @property
     def weight(self) -> Tensor:
@@ -119,16 +131,9 @@ def find_structure(network: Network, inputs: Tensor) -> Structure:
     parts, weighted = dict(network.module.named_modules()), {layer.index for layer in chosen}
     layers = []
     for layer in chosen:
-        sources = _sources(network, layer.index, weighted)
-        layers.append(
-            _describe(
-                layer,
-                parts[layer.name],
-                *shapes[layer.index],
-                follows=max(sources) or None,
-                alone=len(sources) == 1,
-            )
-        )
+        sources, (given, output) = _sources(network, layer.index, weighted), shapes[layer.index]
+        follows, alone = max(sources) or None, len(sources) == 1
+        layers.append(WeightLayer(layer, parts[layer.name], tuple(given[1:]), tuple(output[1:]), follows, alone))
     is_output = network.graph.output == chosen[-1].node
     return Structure(tuple(layers), chosen[-1].index if is_output else len(network.layers) + 1)
 
@@ -143,14 +148,3 @@ def _sources(network: Network, index: int, weighted: set[int]) -> set[int]:
         else:
             waiting.extend(network.feeders(source))
     return found or {0}
-
-
-def _describe(
-    layer: Layer, part: nn.Module, given: torch.Size, output: torch.Size, *, follows: int | None, alone: bool
-) -> WeightLayer:
-    measured = KINDS[layer.kind].measured
-    assert measured is not None
-    # A linear layer may be applied to every row of a matrix: the rows are its places.
-    units = output[measured.axis]
-    places = output[1:].numel() // units
-    return WeightLayer(layer, part, units, places, measured.cover(part), tuple(given[1:]), follows, alone)

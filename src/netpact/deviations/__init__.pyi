@@ -1,0 +1,14 @@
+from netpact.algebra.outward import margin_needed as margin_needed
+from netpact.deviations.bounding import check_same_structure as check_same_structure
+from netpact.deviations.bounding import deviation_bound as deviation_bound
+from netpact.deviations.bounding import promised_error as promised_error
+from netpact.deviations.deviation import Walked as Walked
+from netpact.deviations.deviation import Walker as Walker
+from netpact.deviations.layer_bounds import LayerBounds as LayerBounds
+from netpact.deviations.layer_bounds import compare as compare
+from netpact.deviations.layer_bounds import measure_distance as measure_distance
+from netpact.deviations.layer_bounds import widen as widen
+from netpact.deviations.record import DeviationBound as DeviationBound
+from netpact.deviations.record import LayerPart as LayerPart
+from netpact.deviations.record import Promise as Promise
+from netpact.network.kinds import LayerDistance as LayerDistance
