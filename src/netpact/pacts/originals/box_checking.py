@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import nn
 
 from netpact.certificates import BoxCertificate, Certificate, check_bound
 from netpact.certificates.names import make_name
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact, as_pact
+from netpact.coding.format import Pact, as_pact
 from netpact.core.errors import PactError
-from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples
 from netpact.deviations import check_same_structure
-from netpact.models import OwnModel
 from netpact.pacts.originals.box import Box, decode_box, escapes
 from netpact.pacts.originals.box_counting import refuse_other_code, walk_box
 from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
-from netpact.pacts.priors import Base, open_subject
+from netpact.pacts.priors import Opening, open_subject
 from netpact.pacts.verification import Verdict, check_risk
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _BATCH = 256
 
@@ -31,13 +33,13 @@ def verify_box(
     original: nn.Module,
     data: Data | object,
     *,
-    model: OwnModel | None = None,
-    base: Base | None = None,
-    base_data: Samples | None = None,
-    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
+    **opening: Unpack[Opening],
 ) -> Verdict:
-    """Is the original in the box, is the count true, does the bound follow from it with the bits of both messages?"""
+    """Is the original in the box, is the count true, does the bound follow from it with the bits of both messages?
+
+    opening  model, base, base_data, max_parameters: as for verify
+    """
     pact = as_pact(pact)
     certificate = pact.original
     if not isinstance(certificate, BoxCertificate):
@@ -47,9 +49,7 @@ def verify_box(
         return Verdict((found,), certificate)
     check_original(original)
     stated = certificate.compressed
-    subject = open_subject(
-        pact, data, model=model, base=base, base_data=base_data, stated=stated, max_parameters=max_parameters
-    )
+    subject = open_subject(pact, data, **opening).as_stated(stated)
     reasons = _compare_statement(certificate, pact, original)
     if reasons:
         return Verdict(tuple(reasons), certificate)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from netpact.certificates import Certificate, OriginalCertificate, check_bound
 from netpact.certificates.names import make_name, quote
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact, as_pact
+from netpact.coding.format import Pact, as_pact
 from netpact.core.errors import PactError
-from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples
 from netpact.datasets.overlap import Inputs, summarise_inputs
-from netpact.models import OwnModel
 from netpact.network import ToleranceRun
 from netpact.pacts.originals.disagreement import (
     ORIGINAL_ARITHMETIC,
@@ -28,8 +27,11 @@ from netpact.pacts.originals.disagreement import (
     name_network,
 )
 from netpact.pacts.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
-from netpact.pacts.priors import Base, open_subject
+from netpact.pacts.priors import Opening, open_subject
 from netpact.pacts.verification import Verdict, check_risk
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _BATCH = 256
 # The sum of two bounds that may each be smaller than the second opinion by 1e-12, as check_bound allows.
@@ -42,12 +44,13 @@ def verify_original(
     data: Data | object,
     unlabelled: object,
     *,
-    model: OwnModel | None = None,
-    base: Base | None = None,
-    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
+    **opening: Unpack[Opening],
 ) -> Verdict:
-    """Recount both parts, recompute both bounds with the second implementation, compare their sum."""
+    """Recount both parts, recompute both bounds with the second implementation, compare their sum.
+
+    opening  model, base, base_data, max_parameters: as for verify
+    """
     pact = as_pact(pact)
     certificate = pact.original
     if not isinstance(certificate, OriginalCertificate):
@@ -56,9 +59,7 @@ def verify_original(
             reason = "the statement about the original network rests on a box, not on unlabelled samples"
         return Verdict((reason,), certificate)
     check_original(original)
-    subject = open_subject(
-        pact, data, model=model, base=base, stated=certificate.compressed, max_parameters=max_parameters
-    )
+    subject = open_subject(pact, data, **opening).as_stated(certificate.compressed)
     fresh = open_unlabelled(unlabelled)
     check_inputs_fit(fresh, subject.data)
     inputs = summarise_inputs(fresh)

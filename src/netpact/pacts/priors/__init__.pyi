@@ -8,5 +8,6 @@ from netpact.pacts.priors.preparation import helper_module as helper_module
 from netpact.pacts.priors.preparation import retrain_helper as retrain_helper
 from netpact.pacts.priors.preparation import save_helper as save_helper
 from netpact.pacts.priors.preparation import train_helper as train_helper
+from netpact.pacts.priors.subject import Opening as Opening
 from netpact.pacts.priors.subject import Subject as Subject
 from netpact.pacts.priors.subject import open_subject as open_subject

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict
 
 from torch import nn
 
@@ -39,8 +40,13 @@ class Subject:
     base: Base | None
     base_data: Samples | None
     repeats: bool
-    helper: str
     max_parameters: Limits | int
+    helper: str = ""
+
+    def as_stated(self, certificate: Certificate) -> Subject:
+        """What the certificate is about: it says whether values repeat, and names a helper."""
+        helper = "" if certificate.helper is None else certificate.helper.name
+        return replace(self, repeats=certificate.repeats, helper=helper)
 
     @cached_property
     def header(self) -> Header:
@@ -107,6 +113,15 @@ class Subject:
         return [open_network(compressed, shell, self.base) for shell in shells], compressed.split
 
 
+class Opening(TypedDict, total=False):
+    """What opens a file for verify and its relatives: the same keywords, with the same meaning."""
+
+    model: OwnModel | str | None
+    base: Base | str | Path | None
+    base_data: object
+    max_parameters: Limits | int
+
+
 def open_subject(
     pact: Pact | Compressed | str | Path,
     data: Data | object,
@@ -115,20 +130,15 @@ def open_subject(
     base: Base | str | Path | None = None,
     base_data: object = None,
     repeats: bool = False,
-    stated: Certificate | None = None,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
 ) -> Subject:
-    """Records stay what they are; names and paths are opened. Anything else is refused.
-
-    stated  the certificate to be checked, if there is one: it says whether values repeat, and names a helper
-    """
+    """Records stay what they are; names and paths are opened. Anything else is refused."""
     return Subject(
         as_pact(pact),
         as_data(data),
         as_model(model),
         as_base(base, max_parameters=max_parameters),
         None if base_data is None else as_data(base_data).train,
-        repeats if stated is None else stated.repeats,
-        "" if stated is None or stated.helper is None else stated.helper.name,
+        repeats,
         max_parameters,
     )

@@ -39,12 +39,10 @@ def verify(
     """
     pact = as_pact(pact)
     certificate = pact.certificate
-    subject = open_subject(
-        pact, data, model=model, base=base, base_data=base_data, stated=certificate, max_parameters=max_parameters
-    )
+    subject = open_subject(pact, data, model=model, base=base, base_data=base_data, max_parameters=max_parameters)
     if certificate is None:
         return Verdict(("the file has no certificate",), None)
-    return check_risk(subject, certificate, progress)
+    return check_risk(subject.as_stated(certificate), certificate, progress)
 
 
 def check_risk(subject: Subject, certificate: Certificate, progress: Progress | None = None) -> Verdict:
