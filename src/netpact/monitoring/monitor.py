@@ -12,14 +12,14 @@ from netpact.bounds import check_names
 from netpact.core.checks import check_choice, check_integer
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes, write_atomically
-from netpact.core.json import decode_json, encode_json
+from netpact.core.json import encode_json, read_object
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
 from netpact.datasets import Data, as_data, draw_samples
 from netpact.measurements import QUANTITIES, MeasureOptions
 from netpact.monitoring.drawing import draw_history
 from netpact.monitoring.looking import MEASURED, digest_weights, look_at
-from netpact.monitoring.observation import Observation, read_line
+from netpact.monitoring.observation import Observation, read_observation
 from netpact.reports.figure import Figure
 
 _KIND = "netpact monitor 1"
@@ -126,21 +126,20 @@ class Monitor:
     def _read(self, path: Path) -> dict[int, Observation]:
         try:
             first, *lines = read_bytes(path).decode().splitlines()
-            header = decode_json(first, where=str(path))
+            header = read_object(first, where=str(path))
+            if header.get("kind") != _KIND:
+                raise ValueError("of another kind")
         except (PactError, ValueError) as error:
             raise PactError("this is not a file of a monitor", where=str(path), hint="give another file") from error
-        if not isinstance(header, dict) or header.get("kind") != _KIND:
-            raise PactError("this is not a file of a monitor", where=str(path), hint="give another file")
-        own = decode_json(self._header(), where="monitor")
-        assert isinstance(own, dict), "made above"
-        other = [name for name in (own | header) if header.get(name) != own.get(name)]
+        own = read_object(self._header(), where="monitor")
+        other = [name for name in {**own, **header} if header.get(name) != own.get(name)]
         if other:
             raise PactError(
                 f"this file is of a run with another {', '.join(other)}",
                 where=str(path),
                 hint="give each run a file of its own",
             )
-        found = [read_line(line, where=f"{path}, line {number}") for number, line in enumerate(lines, start=2)]
+        found = [read_observation(line, where=f"{path}, line {number}") for number, line in enumerate(lines, start=2)]
         return {one.epoch: one for one in found}
 
 

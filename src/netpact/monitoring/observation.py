@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from netpact.core.errors import PactError
-from netpact.core.json import decode_json, encode_json
+from netpact.core.json import encode_json, read_object
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,10 @@ class Observation:
         return f"epoch {self.epoch}: train error {self.train_error:.2%}{test}; capacity of {told}"
 
 
-def read_line(line: str, *, where: str) -> Observation:
-    """The inverse of to_line, for a line of an untrusted file."""
+def read_observation(source: object, *, where: str) -> Observation:
+    """The inverse of to_json, and of to_line for a line of an untrusted file."""
     try:
-        record = decode_json(line, where=where)
-    except PactError as error:
-        raise _foreign(error, where) from error
-    return read_observation(record, where=where)
-
-
-def read_observation(record: object, *, where: str) -> Observation:
-    """The inverse of to_json."""
-    try:
-        if not isinstance(record, dict):
-            raise TypeError("no record")
+        record = read_object(source, where=where)
         layers = tuple(_read_layer(**layer) for layer in record["layers"])
         found = Observation(**{**record, "layers": layers})
         numbers = [found.train_error, found.seconds, *found.margins.values()]
@@ -91,19 +81,15 @@ def read_observation(record: object, *, where: str) -> Observation:
             numbers += [value for value in columns.values() if value is not None]
         if not isinstance(found.epoch, int) or not all(isinstance(number, (int, float)) for number in numbers):
             raise TypeError("a number is missing")
-    except (KeyError, TypeError, AttributeError) as error:
-        raise _foreign(error, where) from error
+    except (PactError, KeyError, TypeError, AttributeError) as error:
+        raise PactError(
+            f"this is not what a monitor writes: {error}", where=where, hint="give another file, or remove this one"
+        ) from error
     return found
 
 
 def _read_layer(*, name: str, **columns: float | None) -> LayerObservation:
     return LayerObservation(name, columns)
-
-
-def _foreign(error: Exception, where: str) -> PactError:
-    return PactError(
-        f"this is not what a monitor writes: {error}", where=where, hint="give another file, or remove this one"
-    )
 
 
 def _power(power: float | None) -> str:

@@ -96,12 +96,11 @@ def measure_cushions(
                 where=name,
                 hint='take budget="size"',
             )
-    assert measures.max_output_norm is not None
     return LayerCushions(
         tuple(names),
         read_stability(measures, structure, CushionOptions(cushions="plain")),
         read_stability(measures, structure, CushionOptions(cushions="with-bias")),
-        measures.max_output_norm.value,
+        measures["max_output_norm"].value,
         samples.count,
     )
 
