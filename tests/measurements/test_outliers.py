@@ -55,7 +55,7 @@ def test_what_cannot_be_counted_is_refused(found: Measures) -> None:
     only = measure(
         make("stride, groups, in place"), image_samples(20), MeasureOptions(samples=5, only=("effective_parameters",))
     )
-    with pytest.raises(PactError, match="zeta: effective_parameters is computed anew from activation_contraction"):
+    with pytest.raises(PactError, match="zeta: effective_parameters is computed again from activation_contraction"):
         leave_out_outliers(only, 0.1)
     with pytest.raises(PactError, match="zeta: must be a finite number >= 0 and < 1, got 1"):
         leave_out_outliers(found, 1.0)

@@ -79,7 +79,7 @@ class OfNetwork(Definition):
 
 @dataclass(frozen=True)
 class FromParts(Definition):
-    """One for each layer, computed from `parts`, and computed anew when these leave out samples."""
+    """One for each layer, computed from `parts`, and again when these leave out samples."""
 
     compute: Callable[[LayerMeasures], Quantity]
 

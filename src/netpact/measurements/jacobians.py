@@ -5,7 +5,7 @@ squares add up to |J|_F^2; with random signs,
 
     E |w^T J|^2 = |J|_F^2                                  (Hutchinson 1990)
 
-and the mean over a few w has a standard error that their spread tells. The part of w^T J that belongs to one pixel of
+and the mean over a few w has a standard error that their spread gives. The part of w^T J that belongs to one pixel of
 x^i gives |J at that pixel|_F^2 in the same way.
 """
 
@@ -92,7 +92,7 @@ class _Sums:
 def measure_jacobians(
     network: Network, structure: Structure, inputs: Tensor, *, accuracy: float, seed: Seed
 ) -> dict[Pair, PairNorm]:
-    """Every pair of layers between which there is a way, for these samples.
+    """Every pair of layers with a path between them, for these samples.
 
     accuracy  the relative standard error of |J|_F at which probing ends, for every sample (or after 512 probes)
     """

@@ -76,7 +76,7 @@ def measure(
 
 
 def choose_inputs(samples: Samples, options: MeasureOptions) -> Tensor:
-    """So many inputs, drawn without return and kept in their order; all of them if there are no more."""
+    """`options.samples` inputs, drawn without replacement, in their order; all of them if there are no more."""
     drawn = draw_samples(samples, options.samples, options.seed.child("samples"))
     found = [torch.from_numpy(inputs) for inputs, _ in drawn.batches()]
     if not found:

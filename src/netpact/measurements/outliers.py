@@ -18,7 +18,7 @@ KeyT = TypeVar("KeyT")
 def leave_out_outliers(measures: Measures, zeta: float) -> Measures:
     """Every quantity over samples becomes the worst one once its own worst zeta share is left out.
 
-    Quantities that are computed from others are computed anew. Each quantity leaves out samples of its own, so what
+    Quantities that are computed from others are computed again. Each quantity leaves out samples of its own, so what
     holds for all of them together holds on a share of 1 - zeta times their number. Standard errors stay those of the
     worst one.
     """
@@ -32,7 +32,7 @@ def _trim_layer(layer: LayerMeasures, zeta: float) -> LayerMeasures:
     for row in rows:
         if missing := [name for name in row.parts if name not in layer.found]:
             raise PactError(
-                f"{row.name} is computed anew from {', '.join(missing)}, not measured here",
+                f"{row.name} is computed again from {', '.join(missing)}, which were not measured",
                 where="zeta",
                 hint="measure these too",
             )

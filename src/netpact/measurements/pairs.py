@@ -35,7 +35,7 @@ class PairNumbers:
 
 
 def measure_pairs(context: Context, inputs: Tensor, *, seed: Seed) -> dict[Pair, PairNumbers]:
-    """Every pair of layers between which there is a way. J x^i comes from one forward-mode pass for all j at once."""
+    """Every pair of layers with a path between them. J x^i comes from one forward-mode pass for all j at once."""
     network, structure = context.network, context.structure
     norms = measure_jacobians(network, structure, inputs, accuracy=context.options.accuracy, seed=seed)
     found: dict[Pair, PairNumbers] = {}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netpact.measurements.cost import Cost, Timing
     from netpact.measurements.options import MeasureOptions
 
-_ROOM = 1 << 26  # numbers that the outputs of all layers may take up together: half a gigabyte with what goes along
+_ROOM = 1 << 26  # floats in all layers' outputs of one batch, times 8: about half a gigabyte with gradients
 _MOST = 256
 
 ResultT = TypeVar("ResultT")
@@ -28,7 +28,7 @@ ResultT = TypeVar("ResultT")
 class Pass(Generic[ResultT]):
     """Run once, before the quantities, if one of those that are wanted needs it.
 
-    run       what it finds; it tells how far it is by `Context.tell` or by going through `Context.batches`
+    run       what it finds; it reports progress by `Context.report`, or by iterating over `Context.batches`
     steps     how many samples it goes through, for the total of the progress
     forecast  how long it will take; None where it costs next to nothing
     """
@@ -72,7 +72,7 @@ class Context:
 
     @property
     def batch(self) -> int:
-        """As many samples at once as fit into the room."""
+        """How many samples fit into memory at once."""
         outputs = sum(layer.units * layer.places for layer in self.structure.layers)
         return max(1, min(_MOST, _ROOM // (8 * outputs)))
 
@@ -89,9 +89,9 @@ class Context:
         for batch in self.inputs.split(self.batch):
             yield batch
             self._done += len(batch)
-            self.tell(0)
+            self.report(0)
 
-    def tell(self, seen: int) -> None:
+    def report(self, seen: int) -> None:
         """So many samples of this pass are done, beside those of `batches`."""
         if self.progress is not None:
             self.progress(self._done + seen, self._total)

@@ -44,7 +44,7 @@ class Quantity:
         check_choice(self.side, SIDES, where="side")
         if self.samples is not None:
             if self.samples.ndim != 1 or not len(self.samples) or bool(np.isnan(self.samples).any()):
-                raise PactError("one number for each sample is needed, none of them NaN", where="quantity")
+                raise PactError("samples must be one number per sample, none of them NaN", where="quantity")
             self.samples.flags.writeable = False
 
     @property

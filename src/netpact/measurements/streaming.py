@@ -71,7 +71,7 @@ SAMPLE_NORMS = Pass(
         context.structure,
         context.samples,
         batch=context.batch,
-        progress=lambda seen, _: context.tell(seen),
+        progress=lambda seen, _: context.report(seen),
     ),
     steps=lambda context: context.samples.count,
     forecast=_forecast,

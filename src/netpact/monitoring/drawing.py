@@ -20,7 +20,7 @@ def draw_history(
 ) -> Figure:
     """Training and test error, the generalization error, and log10 of a capacity rescaled to the latter's range."""
     if not history:
-        raise PactError("no epoch has been looked at yet", where="monitor")
+        raise PactError("no epoch has been observed yet", where="monitor")
     if bound not in history[0].bounds:
         raise one_of(bound, history[0].bounds, option="bound")
     curves = [Curve("train error", tuple((one.epoch, one.train_error) for one in history))]
@@ -40,7 +40,7 @@ def draw_history(
 
 
 def rescale(points: Sequence[Point], low: float, high: float) -> tuple[Point, ...]:
-    """The heights moved and stretched so that they fill the range from low to high; equal ones come to lie at low."""
+    """Shifted and stretched to fill the range from low to high; equal values lie at low."""
     bottom, top = min(y for _, y in points), max(y for _, y in points)
     stretch = (high - low) / (top - bottom) if top > bottom else 0.0
     return tuple((x, low + (y - bottom) * stretch) for x, y in points)

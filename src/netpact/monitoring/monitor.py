@@ -1,4 +1,4 @@
-"""Monitor: called after each epoch, it measures the network and keeps a line for each epoch it looked at."""
+"""Monitor: called after each epoch, it measures the network and keeps a line for each observed epoch."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _KIND = "netpact monitor 1"
 
 @dataclass(eq=False, repr=False)
 class Monitor:
-    """Looks at a network while it is trained: `monitor(epoch, module)` at the end of an epoch, module untouched.
+    """Observes a network while it is trained: `monitor(epoch, module)` after an epoch. The module stays untouched.
 
     data        training data, with a test part if there is one; what netpact.as_data takes
-    file        lines of JSON, the first one about the run; written whole after every look. Where it exists already, the
-                epochs in it are not measured again
-    every       look at each so many-th epoch, and at epoch 1
-    samples     at how many of the training samples Jacobians are looked at
-    most        how many training samples, and how many test samples, are looked at in all; they are drawn once
-    bounds      names out of netpact.bounds.RULES, "figure-2" of Arora et al. 2018 for one
+    file        lines of JSON, the first about the run; rewritten after every observation. Epochs in an existing file
+                are not measured again
+    every       observe every n-th epoch, and epoch 1
+    samples     number of training samples at which Jacobians are measured
+    most        maximum number of training samples, and of test samples; drawn once
+    bounds      names out of netpact.bounds.BOUNDS, "figure-2" of Arora et al. 2018 for one
     quantities  names out of netpact.measurements.QUANTITIES, beside those that the bounds read
 
     All numbers are estimates, from a part of the samples.
@@ -144,6 +144,6 @@ class Monitor:
 
 
 def _draw(data: Data, most: int, seed: Seed) -> Data:
-    """At most so many training samples, and test samples, drawn once so that every look is at the same ones."""
+    """At most this many training and test samples, drawn once, so that all observations use the same ones."""
     test = None if data.test is None else draw_samples(data.test, most, seed.child("monitor", "test"))
     return replace(data, train=draw_samples(data.train, most, seed.child("monitor", "train")), test=test)

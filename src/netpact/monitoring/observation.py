@@ -13,7 +13,7 @@ from netpact.core.json import encode_json, read_object
 class LayerObservation:
     """One layer: columns by name, which are attributes too. None where a number is infinite (a dead layer).
 
-    The column of a quantity is the worst over the samples that were looked at, median_... their median, which moves
+    The column of a quantity is the worst over the observed samples, median_... their median, which moves
     less. Names as in netpact.measurements.QUANTITIES; those that have a short name there bear it here: cushion,
     interlayer, contraction.
     """

@@ -66,7 +66,7 @@ def _run_replaced(
 ) -> dict[int, tuple[Tensor, ...]]:
     """x^i of every layer with the weights before it replaced (not for the first), and with its own replaced as well.
 
-    One pass with all weights replaced tells both: no layer sees what comes after it, and the first of the two is what
+    One pass with all weights replaced gives both: no layer sees what comes after it, and the first of the two is what
     the layer's own weights make of the input that it receives in that pass.
     """
     found: dict[int, tuple[Tensor, ...]] = {}
