@@ -16,9 +16,10 @@ from bounds.bound_examples import FIRST, SECOND, chain, make_facts, make_layer, 
 from rich.console import Console
 
 from netpact import PactError
-from netpact.bounds import BOUNDS, FACTS, RULES, Bound, EstimateOptions, Fact, Facts, Gamma, check_names
+from netpact.bounds import BOUNDS, FACTS, RULES, Bound, EstimateOptions, Fact, Facts, Gamma, NormOptions, check_names
 from netpact.bounds import estimate_bounds as estimate
 from netpact.bounds.bound import option_records
+from netpact.papers.arora.stability import CushionOptions
 from netpact.reports.bound_page import render_estimates
 from netpact.reports.bound_rows import bound_table, row_of_estimate
 
@@ -134,6 +135,8 @@ def test_options_of_the_bounds_are_given_by_name() -> None:
     options = EstimateOptions(convolutions="reshaped", zeta=0.1)
     changed = replace(options, cushions="plain")  # type: ignore[call-arg]
     assert changed == EstimateOptions(convolutions="reshaped", zeta=0.1, cushions="plain")
+    assert changed.of(CushionOptions) == CushionOptions(zeta=0.1, cushions="plain")
+    assert changed.of(NormOptions) == NormOptions(convolutions="reshaped")
     assert pickle.loads(pickle.dumps(options)) == options
     with pytest.raises(PactError, match="allowed: gamma, delta, convolutions, cushions, zeta"):
         EstimateOptions(cushion="plain")

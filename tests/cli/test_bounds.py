@@ -141,3 +141,13 @@ def test_a_file_without_certificate_or_for_other_data_is_refused(
     arguments = ["bounds", "mlp:12", "--weights", made[0], "--data", str(tmp_path / "less.npz")]
     problem = run_json(capsys, [*arguments, "--only", "vc", "--pact", made[1]], code=2)
     assert "other data" in problem["error"]
+
+
+def test_help_lists_the_bounds_and_the_options_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    from netpact.bounds import BOUNDS
+    from netpact.bounds.bound import option_records
+
+    assert run(["bounds", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in BOUNDS)
+    assert all(f"--{name.replace('_', '-')}" in text for name in option_records())

@@ -33,7 +33,7 @@ def draw_bars(rows: Sequence[BoundRow], *, samples: int, width: int = 760) -> Fi
     A dashed line stands at the number of samples: a capacity beyond it says nothing about the error.
     """
     ordered = sort_bounds(rows)
-    left = min(0.34 * width, 180.0)
+    left = min(0.42 * width, 180.0)
     right = width - _RIGHT
     limit = math.log10(samples)
     known = [row.log10 for row in ordered if math.isfinite(row.log10)]
@@ -101,8 +101,8 @@ def render_bounds(
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1>",
-            "<p>An estimate is a bound of the literature up to what it ignores; nothing is proven by it. A certificate "
-            "is proven, for the network in its file. The capacity C is what stands in error + sqrt(C / samples).</p>",
+            "<p>An estimate is a published bound up to what it ignores; it proves nothing. A certificate is proven, for the "
+            "network in its file. The capacity C is the number in error + sqrt(C / samples).</p>",
             both_widths(lambda width: draw_bars(rows, samples=samples, width=width)),
             "<h2>All bounds</h2>",
             _table(rows),

@@ -104,7 +104,7 @@ def error_text(row: BoundRow) -> str:
 
 def bound_table(rows: Sequence[BoundRow], *, title: str) -> Table:
     """Fits 80 columns: only the last one wraps. A star: premises that were checked fail."""
-    result = Table(title=Text(clean(title)), box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
+    result = Table(title=Text(clean(title)), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
     result.add_column("bound", no_wrap=True, max_width=24)
     result.add_column("error", justify="right", no_wrap=True)
     result.add_column("kind", no_wrap=True)
