@@ -116,7 +116,7 @@ def test_refused_is_exit_code_one(folder: Path, tmp_path: Path, capsys: pytest.C
         (["train", "mlp", "--data", "digits"], "out"),
         (["no-such-command"], "no-such-command"),
         (["demo", "--jobs", "0"], "jobs"),
-        (["demo", "--delta", "2"], "0 and 1"),
+        (["demo", "--delta", "2"], "> 0 and < 1"),
     ],
 )
 def test_bad_input_is_a_json_record_and_exit_code_two(

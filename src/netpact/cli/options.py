@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 import typer
 
 from netpact.cli.figures import figures_place
+from netpact.cli.options_of import option
 from netpact.cli.places import page_place
 from netpact.core.limits import MAX_PARAMETERS, Limits
 
@@ -80,7 +81,7 @@ ModelName: TypeAlias = Annotated[
 class RunOptions:
     """How a command runs, and what it prints."""
 
-    threads: Annotated[int, typer.Option(min=0, metavar="N", help="CPU threads; 0: torch's default.")] = 0
+    threads: int = option(0, "N", "CPU threads; 0: torch's default.", least=0)
     json: Json = False
 
     def set_threads(self) -> None:
@@ -94,9 +95,7 @@ class RunOptions:
 class PageOptions:
     """Where pages and figures are written; the places are checked before the work."""
 
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the figures and all numbers.")
-    ] = None
+    page: Path | None = option(None, "FILE", "Write an HTML page with the figures and all numbers.")
     figures: Figures = None
     overwrite: Overwrite = False
 
@@ -110,12 +109,9 @@ class BaseOptions:
     """The network that a file is encoded against."""
 
     base: BaseFile = None
-    base_data: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="The data that the base was trained on, as for --data: shared samples are refused."
-        ),
-    ] = ""
+    base_data: str = option(
+        "", "NAME", "The data that the base was trained on, as for --data: shared samples are refused."
+    )
 
     def open(self, limits: Limits = _DEFAULTS) -> tuple[Base | None, Samples | None]:
         from netpact.datasets import load_data
@@ -130,21 +126,15 @@ class LimitOptions:
     """What opening a file may cost."""
 
     PANEL: ClassVar = "Limits (raise them only for files you trust)"
-    max_parameters: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Largest network to open.", show_default="100 million")
-    ] = MAX_PARAMETERS
-    max_work: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="STEPS",
-            help="Most decoding steps; a billion take about a second.",
-            show_default="34 billion",
-        ),
-    ] = _DEFAULTS.max_work
-    max_memory: Annotated[
-        int, typer.Option(min=1, metavar="BYTES", help="Most memory while decoding.", show_default="3 GiB")
-    ] = _DEFAULTS.max_memory
+    max_parameters: int = option(MAX_PARAMETERS, "N", "Largest network to open.", least=1, shown="100 million")
+    max_work: int = option(
+        _DEFAULTS.max_work,
+        "STEPS",
+        "Most decoding steps; a billion take about a second.",
+        least=1,
+        shown="34 billion",
+    )
+    max_memory: int = option(_DEFAULTS.max_memory, "BYTES", "Most memory while decoding.", least=1, shown="3 GiB")
 
     def limits(self) -> Limits:
         return Limits(**asdict(self))

@@ -1,15 +1,15 @@
 """A command from records: a parameter whose type is a frozen dataclass becomes one option for each of its fields.
 
-A field says what its option is as typer does, by Annotated[type, typer.Option(...)]; or, in a record of the library,
-by metadata={"help": ..., "metavar": ..., "min": ...}, the keywords of typer.Option, with "option" for a name other than
-the field's. tuple[T, ...] is an option that may be repeated. A record's PANEL is the heading of its options in --help.
+A field is described by `option`; in a record of the library by metadata={"help": ..., "metavar": ...}, the keywords of
+typer.Option; or, where several commands share it, by Annotated[type, typer.Option(...)]. tuple[T, ...] is an option
+that may be repeated. A record's PANEL is the heading of its options in --help.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -18,6 +18,25 @@ import typer
 from typer.models import ParameterInfo
 
 Result = TypeVar("Result")
+
+
+def option(
+    default: Any,
+    metavar: str | None,
+    text: str,
+    *,
+    name: str = "",
+    least: float | None = None,
+    most: float | None = None,
+    shown: bool | str = True,
+) -> Any:
+    """A field of a record: its default (MISSING if it is required), and how --help shows it.
+
+    name   if it is not the field's
+    shown  what to show as the default, where the value does not say it
+    """
+    keywords = {"metavar": metavar, "help": text, "min": least, "max": most, "show_default": shown}
+    return field(default=default, metadata={**keywords, **({"option": name} if name else {})})
 
 
 def command(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -47,29 +66,29 @@ def options_of(record: Any) -> list[Parameter]:
     panel = getattr(record, "PANEL", None)
     return [
         Parameter(
-            field.name,
+            one.name,
             Parameter.KEYWORD_ONLY,
-            default=_default(field),
-            annotation=_annotate(hints[field.name], field, panel),
+            default=_default(one),
+            annotation=_annotate(hints[one.name], one, panel),
         )
-        for field in fields(record)
+        for one in fields(record)
     ]
 
 
-def _annotate(hint: Any, field: Field[Any], panel: str | None) -> Any:
+def _annotate(hint: Any, one: Field[Any], panel: str | None) -> Any:
     kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     found = [copy(mark) for mark in marks if isinstance(mark, ParameterInfo)]
-    keywords = {**field.metadata}
-    name = keywords.pop("option", f"--{field.name.replace('_', '-')}")
-    option = found[0] if found else typer.Option(name, **keywords)
-    option.rich_help_panel = option.rich_help_panel or panel
-    return Annotated[list[get_args(kind)[0]] if _is_repeated(kind) else kind, option]  # type: ignore[misc]
+    keywords = {**one.metadata}
+    name = keywords.pop("option", f"--{one.name.replace('_', '-')}")
+    shown = found[0] if found else typer.Option(name, **keywords)
+    shown.rich_help_panel = shown.rich_help_panel or panel
+    return Annotated[list[get_args(kind)[0]] if _is_repeated(kind) else kind, shown]  # type: ignore[misc]
 
 
-def _default(field: Field[Any]) -> Any:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return Parameter.empty if field.default is MISSING else field.default
+def _default(one: Field[Any]) -> Any:
+    if one.default_factory is not MISSING:
+        return one.default_factory()
+    return Parameter.empty if one.default is MISSING else one.default
 
 
 def _is_repeated(kind: Any) -> bool:
@@ -77,5 +96,5 @@ def _is_repeated(kind: Any) -> bool:
 
 
 def _make(record: Any, given: dict[str, Any]) -> Any:
-    values = {field.name: given.pop(field.name) for field in fields(record)}
+    values = {one.name: given.pop(one.name) for one in fields(record)}
     return record(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
-
-import typer
+from typing import TYPE_CHECKING, ClassVar
 
 from netpact.cli.options import BaseOptions, OwnModel
+from netpact.cli.options_of import option
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 
@@ -31,20 +30,15 @@ class NetworkOptions(BaseOptions):
 
     PANEL: ClassVar = "Other networks"
     model: OwnModel = ""
-    original: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Weights of the network before compression: a second statement, about that network."
-        ),
-    ] = None
-    unlabelled: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.npz",
-            help="With --original: fresh inputs that no choice depends on, an array x. Without it, the statement rests "
-            "on a bound on the distance between the two networks, which is looser.",
-        ),
-    ] = None
+    original: Path | None = option(
+        None, "FILE", "Weights of the network before compression: a second statement, about that network."
+    )
+    unlabelled: Path | None = option(
+        None,
+        "FILE.npz",
+        "With --original: fresh inputs that no choice depends on, an array x. Without it, the statement rests on a "
+        "bound on the distance between the two networks, which is looser.",
+    )
 
 
 @dataclass(frozen=True)

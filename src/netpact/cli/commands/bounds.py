@@ -2,14 +2,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from netpact.bounds.bound import BOUNDS, check_names, option_records
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import write_figures
 from netpact.cli.options import BaseOptions, DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
+from netpact.cli.options_of import option
 from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
@@ -23,33 +22,22 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class BoundOptions:
     weights: WeightsOrNone = None
-    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Samples that Jacobians are measured on.")] = 200
-    gamma: Annotated[
-        tuple[float, ...],
-        typer.Option(
-            metavar="MARGIN", help="The margin. Repeated: a grid fixed beforehand, of which each bound takes its best."
-        ),
-    ] = ()
-    gamma_quantile: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="The margin as a quantile of the training margins.",
-            show_default="0.1, among correctly classified samples",
-        ),
-    ] = None
-    only: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            metavar="NAME", help=f"Evaluate this bound only; may be repeated. {', '.join(BOUNDS)}.", show_default="all"
-        ),
-    ] = ()
-    pact: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="A certified file of this network: its certificate, verified, beside the estimates."
-        ),
-    ] = None
+    samples: int = option(200, "N", "Samples that Jacobians are measured on.", least=1)
+    gamma: tuple[float, ...] = option(
+        (), "MARGIN", "The margin. Repeated: a grid fixed beforehand, of which each bound takes its best."
+    )
+    gamma_quantile: float | None = option(
+        None,
+        "SHARE",
+        "The margin as a quantile of the training margins.",
+        shown="0.1, among correctly classified samples",
+    )
+    only: tuple[str, ...] = option(
+        (), "NAME", f"Evaluate this bound only; may be repeated. {', '.join(BOUNDS)}.", shown="all"
+    )
+    pact: Path | None = option(
+        None, "FILE", "A certified file of this network: its certificate, verified, beside the estimates."
+    )
 
 
 if TYPE_CHECKING:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Delta, LimitOptions, PactFile, RunOptions
+from netpact.cli.options_of import option
 from netpact.cli.originals import NetworkOptions
 from netpact.cli.picture import look_around, print_picture
 from netpact.core.errors import printable
@@ -16,25 +14,19 @@ from netpact.core.errors import printable
 @dataclass(frozen=True, kw_only=True)
 class StatementOptions:
     delta: Delta = 0.05
-    form: Annotated[str, typer.Option(metavar="NAME", help="How the tail is inverted: exact, kl or hoeffding.")] = (
-        "exact"
+    form: str = option("exact", "NAME", "How the tail is inverted: exact, kl or hoeffding.")
+    repeats: bool = option(
+        False,
+        None,
+        "Declare that the distribution repeats values, as tables do: exact copies of samples are counted. Default: "
+        "each value is counted once.",
     )
-    repeats: Annotated[
-        bool,
-        typer.Option(
-            "--repeats",
-            help="Declare that the distribution repeats values, as tables do: exact copies of samples are counted. "
-            "Default: each value is counted once.",
-        ),
-    ] = False
-    public_seed: Annotated[
-        str,
-        typer.Option(
-            metavar="SOURCE",
-            help="With a helper and --data FILE.npz:sorted: declare that the split's counter was fixed publicly before "
-            "the samples were collected, and where.",
-        ),
-    ] = ""
+    public_seed: str = option(
+        "",
+        "SOURCE",
+        "With a helper and --data FILE.npz:sorted: declare that the split's counter was fixed publicly before the "
+        "samples were collected, and where.",
+    )
 
     def __post_init__(self) -> None:
         from netpact.certificates import risk_bound

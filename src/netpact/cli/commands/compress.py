@@ -1,39 +1,23 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import BaseOptions, DataName, ModelName, Overwrite, RunOptions, Weights
+from netpact.cli.options_of import option
 from netpact.cli.places import pact_place
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompressOptions:
-    out: Annotated[Path, typer.Option(metavar="FILE.pact", help="The file to write.", show_default=False)]
+    out: Path = option(MISSING, "FILE.pact", "The file to write.")
     weights: Weights = None
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="One of the methods above.",
-            show_default="quantize; quantize-difference with --base",
-        ),
-    ] = ""
-    settings: Annotated[
-        tuple[str, ...],
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; may be repeated."),
-    ] = ()
-    fold: Annotated[
-        bool, typer.Option("--fold", help="First fold batch norm into the layers before it: fewer numbers to encode.")
-    ] = False
-    arithmetic: Annotated[
-        str, typer.Option(metavar="NAME", help="float32 or float64: how the network is run and certified.")
-    ] = "float32"
+    method: str = option("", "NAME", "One of the methods above.", shown="quantize; quantize-difference with --base")
+    settings: tuple[str, ...] = option((), "NAME=VALUE", "An option of the method; may be repeated.", name="--set")
+    fold: bool = option(False, None, "First fold batch norm into the layers before it: fewer numbers to encode.")
+    arithmetic: str = option("float32", "NAME", "float32 or float64: how the network is run and certified.")
     overwrite: Overwrite = False
 
 

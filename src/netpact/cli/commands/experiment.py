@@ -10,6 +10,7 @@ from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import figures_place, write_figures
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import Figures, RunOptions
+from netpact.cli.options_of import option
 from netpact.core.checks import check_choice
 
 if TYPE_CHECKING:
@@ -21,28 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentOptions:
-    preset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="quick: small networks, minutes; full: the paper's setting, days on a CPU; digits: a short trial, "
-            "seconds.",
-        ),
-    ] = "quick"
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Networks of each kind.")] = 3
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For networks, results and the page; a second run resumes there.")
-    ] = Path("netpact-experiments")
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder of cifar10.npz or mnist.npz. Default: the usual folders."),
-    ] = None
-    jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Networks at a time. Default: one for each processor.")
-    ] = None
-    engine: Annotated[str, typer.Option(metavar="NAME", help="processes, or inline: one network after the other.")] = (
-        "processes"
+    preset: str = option(
+        "quick",
+        "NAME",
+        "quick: small networks, minutes; full: the paper's setting, days on a CPU; digits: a short trial, seconds.",
     )
+    seeds: int = option(3, "N", "Networks of each kind.", least=1)
+    out: Path = option(
+        Path("netpact-experiments"), "FOLDER", "For networks, results and the page; a second run resumes there."
+    )
+    data_dir: Path | None = option(None, "FOLDER", "Folder of cifar10.npz or mnist.npz. Default: the usual folders.")
+    jobs: int | None = option(None, "N", "Networks at a time. Default: one for each processor.", least=1)
+    engine: str = option("processes", "NAME", "processes, or inline: one network after the other.")
     figures: Figures = None
 
     def make_engine(self, threads: int) -> Engine:

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from netpact.cli.options import BaseFile, DataName, Json, LimitOptions, OwnModel, WeightsOrNone
+from netpact.cli.options_of import option
 from netpact.core.errors import PactError
 
 
@@ -15,12 +16,8 @@ class ModelOptions:
     PANEL: ClassVar = "For a MODEL"
     data: DataName = ""
     weights: WeightsOrNone = None
-    input_shape: Annotated[
-        str, typer.Option("--input", metavar="3x32x32", help="Instead of --data: the shape of one sample.")
-    ] = ""
-    classes: Annotated[
-        int | None, typer.Option(metavar="N", help="With --input: the number of classes.", show_default="10")
-    ] = None
+    input_shape: str = option("", "3x32x32", "Instead of --data: the shape of one sample.", name="--input")
+    classes: int | None = option(None, "N", "With --input: the number of classes.", shown="10")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,12 @@ import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import write_figures
 from netpact.cli.options import DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
+from netpact.cli.options_of import option
 from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
@@ -25,29 +24,19 @@ _INITIAL = "initial"
 @dataclass(frozen=True, kw_only=True)
 class MeasuredOptions:
     weights: WeightsOrNone = None
-    samples: Annotated[int, typer.Option(metavar="N", help="Samples that Jacobians and noise are measured on.")] = 200
-    only: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            metavar="NAME",
-            help="Measure this quantity only; may be repeated. See docs/measurements.md.",
-            show_default="all",
-        ),
-    ] = ()
-    against: Annotated[
-        str,
-        typer.Option(
-            metavar="initial|FILE",
-            help="Measure a second network too: the weights that training with --seed starts from, or those of a file.",
-        ),
-    ] = ""
-    zeta: Annotated[
-        float,
-        typer.Option(
-            min=0.0, max=0.99, metavar="SHARE", help="Leave out this share of the samples, the worst of each quantity."
-        ),
-    ] = 0.0
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of samples, probes and initial weights.")] = 0
+    samples: int = option(200, "N", "Samples that Jacobians and noise are measured on.")
+    only: tuple[str, ...] = option(
+        (), "NAME", "Measure this quantity only; may be repeated. See docs/measurements.md.", shown="all"
+    )
+    against: str = option(
+        "",
+        "initial|FILE",
+        "Measure a second network too: the weights that training with --seed starts from, or those of a file.",
+    )
+    zeta: float = option(
+        0.0, "SHARE", "Leave out this share of the samples, the worst of each quantity.", least=0.0, most=0.99
+    )
+    seed: int = option(0, "N", "Seed of samples, probes and initial weights.")
 
 
 def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: PageOptions, run: RunOptions) -> None:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Group
 from rich.live import Live
 from rich.table import Table
@@ -13,6 +12,7 @@ from rich.table import Table
 from netpact.cli.console import people, print_json, progress_columns
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DATA_NAMES, Delta, RunOptions
+from netpact.cli.options_of import option
 from netpact.core.errors import PactError, printable
 from netpact.core.percent import percent_up
 
@@ -24,33 +24,17 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For best.pact and the ledger; a second run resumes there.")
-    ]
-    data: Annotated[
-        str, typer.Option(metavar="NAME", help=f"{DATA_NAMES}; with --preset only to run it on other data.")
-    ] = ""
-    preset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The search that made a record: mnist, fashion_mnist, cifar10, digits, mnist-learned, ...",
-        ),
-    ] = ""
-    budget: Annotated[str, typer.Option(metavar="TIME", help="Time to spend: 90s, 10m, 1h.")] = "10m"
-    rounds: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Stop after N rounds instead, to repeat a search exactly.")
-    ] = 0
-    candidates: Annotated[
-        tuple[str, ...], typer.Option("--candidate", metavar="MODEL", help="Only this architecture; may be repeated.")
-    ] = ()
-    rates: Annotated[
-        tuple[float, ...], typer.Option("--rate", metavar="NUMBER", help="Only this price of a bit; may be repeated.")
-    ] = ()
-    training_steps: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Gradient steps for the signs; 0: chosen from the sample size.")
-    ] = 0
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of training and of the changes tried.")] = 0
+    out: Path = option(MISSING, "FOLDER", "For best.pact and the ledger; a second run resumes there.")
+    data: str = option("", "NAME", f"{DATA_NAMES}; with --preset only to run it on other data.")
+    preset: str = option(
+        "", "NAME", "The search that made a record: mnist, fashion_mnist, cifar10, digits, mnist-learned, ..."
+    )
+    budget: str = option("10m", "TIME", "Time to spend: 90s, 10m, 1h.")
+    rounds: int = option(0, "N", "Stop after N rounds instead, to repeat a search exactly.", least=0)
+    candidates: tuple[str, ...] = option((), "MODEL", "Only this architecture; may be repeated.", name="--candidate")
+    rates: tuple[float, ...] = option((), "NUMBER", "Only this price of a bit; may be repeated.", name="--rate")
+    training_steps: int = option(0, "N", "Gradient steps for the signs; 0: chosen from the sample size.", least=0)
+    seed: int = option(0, "N", "Seed of training and of the changes tried.", least=0)
     delta: Delta = 0.05
 
 

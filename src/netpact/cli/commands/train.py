@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -10,6 +10,7 @@ from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.interrupts import checkpoint_in, keeping
 from netpact.cli.options import DataName, ModelName, Overwrite, RunOptions
+from netpact.cli.options_of import option
 from netpact.cli.places import weights_place
 from netpact.core.errors import PactError
 from netpact.core.files import check_place
@@ -28,15 +29,11 @@ _PAPERS = "arora-vgg, guha-mlp, guha-mlp-cifar10, li-vgg, li-wrn, rethinking-res
 class FileOptions:
     """What training reads and writes."""
 
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The .safetensors file to write.", show_default=False)]
+    out: Path = option(MISSING, "FILE", "The .safetensors file to write.")
     overwrite: Overwrite = False
-    weights: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Start from these weights. Default: initial weights of --seed.")
-    ] = None
-    checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Written after each epoch; a second run resumes from it.")
-    ] = None
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the initial weights and of shuffling.")] = 0
+    weights: Path | None = option(None, "FILE", "Start from these weights. Default: initial weights of --seed.")
+    checkpoint: Path | None = option(None, "FILE", "Written after each epoch; a second run resumes from it.")
+    seed: int = option(0, "N", "Seed of the initial weights and of shuffling.")
 
     def __post_init__(self) -> None:
         weights_place(self.out, overwrite=self.overwrite)
@@ -49,13 +46,10 @@ class HelperOptions:
     """Which samples a helper network sees."""
 
     PANEL: ClassVar = "Helper networks"
-    helper_percent: Annotated[
-        int,
-        typer.Option(
-            min=0, max=99, metavar="N", help="Train a helper network on N percent of the samples; 0: no helper."
-        ),
-    ] = 0
-    split_counter: Annotated[int, typer.Option(min=0, metavar="N", help="With --helper-percent: which split.")] = 0
+    helper_percent: int = option(
+        0, "N", "Train a helper network on N percent of the samples; 0: no helper.", least=0, most=99
+    )
+    split_counter: int = option(0, "N", "With --helper-percent: which split.", least=0)
 
     def __post_init__(self) -> None:
         if self.split_counter and not self.helper_percent:
@@ -67,31 +61,22 @@ class Given:
     """Options of training that were given; the others come from the recipe."""
 
     PANEL: ClassVar = "Training"
-    epochs: Annotated[int | None, typer.Option(metavar="N", help="Passes over the samples.", show_default="20")] = None
-    batch_size: Annotated[int | None, typer.Option(metavar="N", help="Samples per step.", show_default="128")] = None
-    optimizer: Annotated[str | None, typer.Option(metavar="NAME", help="adam or sgd.", show_default="adam")] = None
-    learning_rate: Annotated[
-        float | None, typer.Option(metavar="RATE", help="At the start; see --schedule.", show_default="0.001")
-    ] = None
-    momentum: Annotated[float | None, typer.Option(metavar="SHARE", help="For sgd.", show_default="0.9")] = None
-    weight_decay: Annotated[
-        float | None, typer.Option(metavar="FACTOR", help="Times the weights, added to the gradient.", show_default="0")
-    ] = None
-    schedule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of the learning rate: cosine, constant, step; 0.5-every-30: times 0.5 every 30 epochs; "
-            "0.2-at-60-120-160: times 0.2 after epochs 60, 120 and 160.",
-            show_default="cosine",
-        ),
-    ] = None
-    augmentation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Of training images: none, flip, crop-4 or crop-4+flip.", show_default="none"
-        ),
-    ] = None
+    epochs: int | None = option(None, "N", "Passes over the samples.", shown="20")
+    batch_size: int | None = option(None, "N", "Samples per step.", shown="128")
+    optimizer: str | None = option(None, "NAME", "adam or sgd.", shown="adam")
+    learning_rate: float | None = option(None, "RATE", "At the start; see --schedule.", shown="0.001")
+    momentum: float | None = option(None, "SHARE", "For sgd.", shown="0.9")
+    weight_decay: float | None = option(None, "FACTOR", "Times the weights, added to the gradient.", shown="0")
+    schedule: str | None = option(
+        None,
+        "NAME",
+        "Of the learning rate: cosine, constant, step; 0.5-every-30: times 0.5 every 30 epochs; 0.2-at-60-120-160: "
+        "times 0.2 after epochs 60, 120 and 160.",
+        shown="cosine",
+    )
+    augmentation: str | None = option(
+        None, "NAME", "Of training images: none, flip, crop-4 or crop-4+flip.", shown="none"
+    )
 
     def over(self, start: TrainOptions, seed: int) -> TrainOptions:
         from netpact.training import parse_augmentation, parse_schedule

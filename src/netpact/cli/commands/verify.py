@@ -7,21 +7,20 @@ import typer
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.options import DataName, LimitOptions, PactFile, RunOptions
+from netpact.cli.options_of import option
 from netpact.cli.originals import NetworkOptions
 from netpact.core.limits import Limits
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyLimits(LimitOptions):
-    max_training: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="OPS",
-            help="With --retrain: most multiply-adds of training.",
-            show_default="10^15, some hours",
-        ),
-    ] = Limits().max_training
+    max_training: int = option(
+        Limits().max_training,
+        "OPS",
+        "With --retrain: most multiply-adds of training.",
+        least=1,
+        shown="10^15, some hours",
+    )
 
 
 def verify(
