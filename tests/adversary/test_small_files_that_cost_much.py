@@ -17,8 +17,8 @@ from format.format_examples import LINEAR, MLP, NETWORKS, wrap
 from netpact import Limits
 from netpact.coding import HALF, Budget, Decoder, Encoder, ShortFloat, code_uint
 from netpact.coding.format import Compressed, Pact, decode_message, encode_message
-from netpact.coding.format.message import _code_form, _code_header, _silent
-from netpact.coding.forms import Codebook, CodedTensor, Form, LowRank, Projection, Ternary, Uniform, Zero
+from netpact.coding.format.message import _code_header, _silent
+from netpact.coding.forms import Codebook, CodedTensor, Form, LowRank, Projection, Ternary, Uniform, Zero, code_form
 from netpact.core.errors import PactError
 from netpact.core.json import read_object
 from netpact.models import Architecture, parameter_shapes
@@ -58,7 +58,7 @@ def beginning(architecture: Architecture, form: Form) -> bytes:
     encoder = Encoder()
     known = zeros(Architecture(LINEAR, (), (1,), 2), lambda _, __: Zero())
     _code_header(encoder, Compressed(architecture, known.tensors), _silent)
-    _code_form(encoder, form)
+    code_form(encoder, form)
     return encoder.to_bytes()
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -237,7 +237,7 @@ def test_help_of_compress_names_every_method_and_option(capsys: pytest.CaptureFi
     told = capsys.readouterr().out
     for name, method in METHODS.items():
         assert f"{name}:" in told
-        assert all(field.name in told for field in fields(method))
+        assert all(field.name in told for field in fields(cast(Any, method)))
 
 
 def test_help_does_not_import_torch() -> None:

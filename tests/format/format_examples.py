@@ -20,7 +20,10 @@ from netpact.coding.forms import (
     Exact,
     Form,
     LowRank,
+    Projected,
     Projection,
+    Scaled,
+    Sparse,
     Symbols,
     Ternary,
     TernaryMap,
@@ -28,6 +31,7 @@ from netpact.coding.forms import (
     Zero,
     matrix_sides,
 )
+from netpact.coding.forms.sparse import DROPPED
 from netpact.layers.rewrites import Fold, LowRankLayer, RemoveChannels, Step
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
@@ -84,6 +88,30 @@ def projection(shape: tuple[int, ...], salt: int) -> CodedTensor:
     variant = ("signs", "hadamard")[salt // 2 % 2]
     form = Projection(ShortFloat(-6, 2), -(-size // 3), variant, seed=5, layer=salt, by_rows=by_rows)
     return _tensor(form, shape, scatter(form.symbol_count(shape), modulus=15, salt=salt) - 7)
+
+
+def scaled(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """Scales of rows and of columns by turns, over an even grid and a codebook by turns."""
+    form = Scaled((Uniform(ShortFloat(-4, 1)), BOOK)[salt // 4 % 2], columns=salt // 2 % 2 == 1)
+    channels = form.symbol_count(shape) - _size(shape)
+    scales = scatter(channels, modulus=13, salt=salt) - 6
+    return _tensor(form, shape, np.concatenate([scales, scatter(_size(shape), modulus=4, salt=salt)]))
+
+
+def sparse(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    drawn = scatter(_size(shape), modulus=12, salt=salt)
+    return _tensor(Sparse(BOOK), shape, np.where(drawn < 4, drawn, DROPPED))
+
+
+def projected(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """As `projection`, but the coefficients are few values of a codebook with a scale for each row."""
+    like = projection(shape, salt).form
+    assert isinstance(like, Projection)
+    how = {"seed": like.seed, "layer": like.layer}
+    form = Projected(Scaled(Sparse(BOOK)), like.count, like.variant, **how, by_rows=like.by_rows)
+    rows = form.symbol_count(shape) - like.symbol_count(shape)
+    drawn = scatter(like.symbol_count(shape), modulus=6, salt=salt)
+    return _tensor(form, shape, np.concatenate([np.arange(rows) % 5 - 2, np.where(drawn < 4, drawn, DROPPED)]))
 
 
 def zero(shape: tuple[int, ...], salt: int) -> CodedTensor:
@@ -165,6 +193,9 @@ NETWORKS: Mapping[str, Compressed] = {
     "densenet": compress(Architecture(13, (7, 2, 2), (1, 8, 8), 3), codebook),
     "low-rank": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), low_rank),
     "projection": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projection),
+    "scaled": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), scaled),
+    "sparse": compress(Architecture(MLP, (9, 5), (7,), 3), sparse),
+    "projected": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projected),
     "own": compress_own(OwnNet()),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
     "rewritten-conv": compress_rewritten(
@@ -182,7 +213,7 @@ NETWORKS: Mapping[str, Compressed] = {
     ),
 }
 GOLDEN_1 = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
-GOLDEN_2 = ("rewritten-conv", "folded-resnet", "own-rewritten")
+GOLDEN_2 = ("rewritten-conv", "folded-resnet", "own-rewritten", "scaled", "sparse", "projected")
 GOLDEN = (*GOLDEN_1, *GOLDEN_2)
 
 

@@ -16,7 +16,7 @@ from format.format_examples import GOLDEN, NETWORKS, module_for
 
 import netpact
 from netpact.coding.format import Compressed, Pact, is_relative, seal
-from netpact.coding.forms import FORMS, Relative
+from netpact.coding.forms import FORMS, Difference, Relative, unnest
 from netpact.layers.rewrites import REWRITES
 from netpact.models import FAMILIES
 
@@ -82,8 +82,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 def test_the_files_are_of_every_kind(runs: Runs) -> None:
     """A form, family or rewrite that is new has to appear among the files, or nothing is said about it."""
     networks = [decoded(Path(file)) for file in runs.files]
-    forms = {type(tensor.form) for network in networks for tensor in network.tensors.values()}
-    assert forms == set(FORMS.values()) - {Relative}
+    forms = {type(part) for network in networks for tensor in network.tensors.values() for part in unnest(tensor.form)}
+    assert forms == set(FORMS.values()) - {Relative, Difference}
     assert {network.architecture.id for network in networks} >= set(FAMILIES)
     assert {type(step.rewrite) for network in networks for step in network.rewrites} == set(REWRITES.values())
     assert {network.arithmetic for network in networks} == {"float32", "float64"}

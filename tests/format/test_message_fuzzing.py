@@ -21,8 +21,11 @@ from format.format_examples import (
     compress,
     exact,
     low_rank,
+    projected,
     projection,
     rare,
+    scaled,
+    sparse,
     ternary,
     uniform,
     wrap,
@@ -53,6 +56,9 @@ NETWORKS_TO_DAMAGE = [
     compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), codebook),
     compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), low_rank),
     compress(Architecture(MLP, (8, 6, 5), (6,), 3), projection),
+    compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), scaled),
+    compress(Architecture(MLP, (8, 6, 5), (6,), 3), sparse),
+    compress(Architecture(MLP, (8, 6, 5), (6,), 3), projected),
     compress(Architecture(LINEAR, (), (50, 50), 2), rare),  # a plane long enough to be coded by gaps
     NETWORKS["rewritten-conv"],
     NETWORKS["folded-resnet"],
@@ -164,7 +170,9 @@ def test_damaged_messages_take_little_memory(depth: Depth) -> None:
     assert peak_bytes(lambda: run_cases(100, 400, depth)) < PEAK_BYTES
 
 
-@pytest.mark.parametrize("maker", [ternary, rare, uniform, codebook, exact, low_rank, projection])
+@pytest.mark.parametrize(
+    "maker", [ternary, rare, uniform, codebook, exact, low_rank, projection, scaled, sparse, projected]
+)
 def test_the_largest_allowed_network_takes_little_memory(maker: Maker) -> None:
     message = encode_message(compress(Architecture(LINEAR, (), (3999,), 5), maker))
     assert peak_bytes(lambda: Pact(message).to_module(max_parameters=MAX_PARAMETERS)) < PEAK_BYTES

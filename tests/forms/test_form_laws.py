@@ -19,11 +19,15 @@ from netpact.coding.forms import (
     MAX_CODEBOOK_BITS,
     Codebook,
     CodedTensor,
+    Difference,
     Exact,
     Form,
     LowRank,
+    Projected,
     Projection,
     Relative,
+    Scaled,
+    Sparse,
     Symbols,
     Ternary,
     TernaryMap,
@@ -31,6 +35,7 @@ from netpact.coding.forms import (
     Weights,
     Zero,
 )
+from netpact.coding.forms.sparse import DROPPED
 from netpact.core.errors import PactError
 
 # Append-only: a tag that has been written into a file keeps its meaning for ever.
@@ -44,6 +49,10 @@ TAGS = {
     6: "projection",
     7: "low-rank",
     8: "relative",
+    9: "scaled",
+    10: "sparse",
+    11: "projected",
+    12: "difference",
 }
 STEP = ShortFloat(-3, 5)
 
@@ -99,6 +108,49 @@ def signs_of_one_matrix(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
     return np.array([int(symbols[0]) * int(sign) * 21 / 128 for sign in signs]).reshape(shape)
 
 
+def scale(symbol: int) -> float:
+    return (1 + symbol % 4 / 4) * 2.0 ** (symbol // 4)
+
+
+def scaled_rows(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    rows = 0 if 0 in shape else shape[0] if shape else 1
+    width = math.prod(shape) // max(1, rows)
+    return np.array(
+        [scale(int(symbols[place // width])) * int(s) * 21 / 128 for place, s in enumerate(symbols[rows:])]
+    ).reshape(shape)
+
+
+def scaled_columns(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    columns = 0 if 0 in shape else math.prod(shape[1:])
+    return np.array(
+        [scale(int(symbols[place % columns])) * BOOK(int(s)) for place, s in enumerate(symbols[columns:])]
+    ).reshape(shape)
+
+
+def all_levels(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    """One coefficient a row, times signs that are the same for all rows; a scale for each row, some rows dropped."""
+    if 0 in shape:
+        return np.zeros(shape)
+    rows = shape[0] if shape else 1
+    signs = Stream(4, "projection signs", 2).signs(0, 8 * math.prod(shape[1:]))[::8]
+    own = [
+        scale(int(s)) * (0 if c == DROPPED else int(c) * 21 / 128) for s, c in zip(*np.split(symbols, 2), strict=True)
+    ]
+    return np.array([[c * int(sign) for sign in signs] for c in own[:rows]]).reshape(shape)
+
+
+def some_dropped(random: np.random.Generator, count: int) -> Symbols:
+    """Scales, then symbols of which every third is dropped."""
+    drawn = random.integers(-9, 10, count)
+    drawn[count // 2 :: 3] = DROPPED
+    return drawn
+
+
+def indices_behind_scales(random: np.random.Generator, count: int) -> Symbols:
+    return np.minimum(random.geometric(0.3, count) - 1, 3)
+
+
+BOOK = codebook_case(2).reference
 CASES = {
     "zero": Case(Zero(), lambda random, count: np.zeros(0, dtype=np.int64), lambda symbol: 0.0),
     "uniform": Case(
@@ -143,6 +195,56 @@ CASES = {
         lambda symbol: 0.0,
         (2**32, -(2**32), -(2**63)),
         signs_of_one_matrix,
+    ),
+    "scaled": Case(
+        Scaled(Uniform(STEP)),
+        lambda random, count: random.integers(-9, 10, count),
+        lambda symbol: 0.0,
+        (129, -129, 2**40, -(2**63)),
+        scaled_rows,
+    ),
+    "scaled columns of a codebook": Case(
+        Scaled(codebook_case(2).form, columns=True),
+        indices_behind_scales,
+        lambda symbol: 0.0,
+        (),
+        scaled_columns,
+    ),
+    "sparse codebook": Case(
+        Sparse(codebook_case(2).form),
+        lambda random, count: random.choice([DROPPED, DROPPED, DROPPED, 0, 1, 2, 3], count),
+        lambda symbol: 0.0 if symbol == DROPPED else BOOK(symbol),
+        (-1, 4, DROPPED + 1, -(2**63)),
+    ),
+    "sparse, rare": Case(
+        Sparse(Exact()),
+        lambda random, count: np.where(random.random(count) < 0.01, float_bits(random, count), DROPPED),
+        lambda symbol: 0.0 if symbol == DROPPED else struct.unpack(">f", symbol.to_bytes(4, "big"))[0],
+        (-1, 2**32, -(2**63)),
+    ),
+    "projected codebook": Case(
+        Projected(codebook_case(2).form, 1, "signs", seed=4, layer=2),
+        lambda random, count: random.integers(0, 4, count),
+        lambda symbol: 0.0,
+        (-1, 4, -(2**63)),
+        lambda symbols, shape: (
+            signs_of_one_matrix(np.array([128]), shape) / 21 * BOOK(int(symbols[0]))
+            if len(symbols)
+            else np.zeros(shape)
+        ),
+    ),
+    "difference": Case(
+        Difference(Ternary(STEP)),
+        lambda random, count: random.choice([-1, 0, 0, 0, 1], count),
+        lambda symbol: symbol * 21 / 128,
+        (2, -2, 2**40, -(2**63)),
+    ),
+    "all levels": Case(
+        Difference(Projected(Scaled(Sparse(Uniform(STEP))), 1, "signs", seed=4, layer=2, by_rows=True)),
+        some_dropped,
+        lambda symbol: 0.0,
+        (),
+        all_levels,
     ),
     "codebook": codebook_case(2),
     "codebook of two": codebook_case(1),

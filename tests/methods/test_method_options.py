@@ -23,12 +23,12 @@ def test_text_becomes_a_method() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("prune", {}, r"method: 'prune' is not known; allowed: quantize, ternary-search"),
+        ("prune", {}, r"method: 'prune' is not known; allowed: .*\bquantize, "),
         ("quantize", {"bit": "3"}, r"option of quantize: 'bit' is not known; allowed: bits, grid, shared, density"),
-        ("quantize", {"bits": "many"}, r"bits: 2 to 16 are allowed for the uniform grid, got 'many'"),
-        ("quantize", {"bits": "3.5"}, r"bits: 2 to 16 are allowed"),
-        ("quantize", {"shared": "maybe"}, r"shared: true or false is needed, got 'maybe'"),
-        ("ternary-search", {"steps": "1e3"}, r"steps: a whole number from 1 up is needed, got 1000.0"),
+        ("quantize", {"bits": "many"}, r"bits: must be an integer from 2 to 16, got 'many'"),
+        ("quantize", {"bits": "3.5"}, r"bits: must be an integer from 2 to 16, got 3.5"),
+        ("quantize", {"shared": "maybe"}, r"shared: must be True or False, got 'maybe'"),
+        ("ternary-search", {"steps": "1e3"}, r"steps: must be an integer >= 1, got 1000.0"),
     ],
 )
 def test_unknown_names_and_values_are_refused_with_a_list(name: str, options: dict[str, str], message: str) -> None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from netpact.algebra.projection import valid_count
 from netpact.algebra.stream import GAUSSIAN_UNIT, Stream
 from netpact.core.checks import check_choice, check_number
-from netpact.core.errors import PactError
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -64,8 +63,8 @@ def lemma5_step(*, gamma: float, entries: int) -> float:
     return gamma / (2 * math.sqrt(entries))
 
 
-def compress_to_grid(vector: Array, *, gamma: float, eta: float, step: float, random: np.random.Generator) -> Integers:
-    """Lemma 5: Vector-Compress in whole multiples of `step`, which is at most `lemma5_step`.
+def draw_entries(vector: Array, *, gamma: float, eta: float, random: np.random.Generator) -> Array:
+    """Vector-Compress as Lemma 5 uses it: few entries, which move by at most gamma/4 more when they are rounded.
 
         |c^.u - c.u| <= gamma/4 (small entries) + gamma/2 (Lemma 4, for gamma/2) + gamma/4 (rounding)
 
@@ -73,12 +72,8 @@ def compress_to_grid(vector: Array, *, gamma: float, eta: float, step: float, ra
     least 2 eta gamma sqrt(h); what its proof uses is eta gamma sqrt(h) / 2, which says the same as our rule if p_i < 1.
     An entry with p_i = 1 keeps its value, however large: there a rule about c~_i would drop what matters most.
     """
-    entries = vector.shape[-1]
-    if not 0 < step <= lemma5_step(gamma=gamma, entries=entries):
-        raise PactError(f"at most gamma / (2 sqrt(h)) = {lemma5_step(gamma=gamma, entries=entries):.6g}", where="step")
-    large = np.where(np.abs(vector) > gamma / (4 * math.sqrt(entries)), vector, 0.0)
-    drawn = compress_vector(large, gamma=gamma / 2, eta=eta, random=random)
-    return np.rint(drawn / step).astype(np.int64)
+    large = np.where(np.abs(vector) > gamma / (4 * math.sqrt(vector.shape[-1])), vector, 0.0)
+    return compress_vector(large, gamma=gamma / 2, eta=eta, random=random)
 
 
 def printed_project_count(*, gamma: float, eta: float) -> int:

@@ -1,10 +1,11 @@
 """Compression methods behind one Protocol, one file each."""
 
+from netpact.methods.grids import GRIDS, CodebookGrid, Grid, PerChannel, TernaryGrid, UniformGrid, make_grid
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.layer_budgets import split_budget
-from netpact.methods.method import Method, compress
-from netpact.methods.options import METHODS, make_method, parse_settings
-from netpact.methods.quantize import GRIDS, Quantize
+from netpact.methods.method import METHODS, Method, compress
+from netpact.methods.options import describe_methods, make_method, parse_settings
+from netpact.methods.quantize import Quantize
 from netpact.methods.random_projection import RandomProjection
 from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
@@ -16,17 +17,24 @@ from netpact.methods.vector_project import VectorProject
 __all__ = [
     "GRIDS",
     "METHODS",
+    "CodebookGrid",
+    "Grid",
     "HeadOnBase",
     "Method",
+    "PerChannel",
     "Quantize",
     "QuantizeDifference",
     "RandomProjection",
     "RateAware",
+    "TernaryGrid",
     "TernarySearch",
     "TruncatedSVD",
+    "UniformGrid",
     "VectorCompress",
     "VectorProject",
     "compress",
+    "describe_methods",
+    "make_grid",
     "make_method",
     "parse_settings",
     "split_budget",

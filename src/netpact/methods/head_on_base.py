@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed
 from netpact.coding.format.loading import load_module
 from netpact.coding.forms import CodedTensor, Relative
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import set_aside
+from netpact.methods.approximations import UNIT_STEP
 from netpact.methods.flips import Flips
+from netpact.methods.method import METHODS
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import (
     TernarySearch,
@@ -31,9 +32,8 @@ from netpact.pacts.priors import Base
 if TYPE_CHECKING:
     from netpact.datasets import Samples
 
-_ANY_STEP = ShortFloat(exponent=0, mantissa=0)  # no symbol uses it; this one is the cheapest to tell
 
-
+@METHODS.add
 @dataclass(frozen=True, eq=False)
 class HeadOnBase:
     """Every layer but the last one is the base's own; the last becomes a sparse matrix of signs without bias.
@@ -85,7 +85,7 @@ class HeadOnBase:
                 hint="ternary-search takes a network of one linear layer",
             )
         refuse_shared_head(network, where=self.name)
-        body = self._tell_base(network)
+        body = self._encode_base(network)
         counted = samples if body.split is None else set_aside(samples, body.split)[1]
         module = load_module(body, copy.deepcopy(network.module), self.base)
         features, labels = head_inputs(module, head.name, counted)
@@ -97,11 +97,11 @@ class HeadOnBase:
     def _search(self) -> TernarySearch:
         return TernarySearch(steps=self.steps, restarts=self.restarts, bit_price=self.bit_price, seed=self.seed)
 
-    def _tell_base(self, network: Network) -> Compressed:
-        """The base itself, as a message tells it."""
+    def _encode_base(self, network: Network) -> Compressed:
+        """The base itself, as a difference of zero."""
         further = QuantizeDifference(self.base).compress(network)
         tensors = {
-            name: CodedTensor(Relative(_ANY_STEP), np.zeros_like(tensor.symbols), tensor.shape)
+            name: CodedTensor(Relative(UNIT_STEP), np.zeros_like(tensor.symbols), tensor.shape)
             for name, tensor in further.tensors.items()
         }
         return replace(further, tensors=tensors)

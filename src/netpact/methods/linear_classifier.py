@@ -7,11 +7,15 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.coding import ShortFloat
+from netpact.core.checks import check_choice
 from netpact.core.errors import PactError
+from netpact.methods.grids import GRIDS, Grid, StepGrid, make_grid
 from netpact.network import Network
 from netpact.network.naming import weight_name
 
 Array = NDArray[np.float64]
+LEMMA = "lemma"
+_ANY_STEP = ShortFloat(exponent=0, mantissa=0)
 
 
 def find_classifier(network: Network, *, method: str) -> tuple[str, Array]:
@@ -37,8 +41,17 @@ def largest_row(weight: Array) -> float:
 
 
 def scale_below(number: float) -> ShortFloat:
-    """The largest scale of a message that does not exceed the number: a finer grid breaks no promise."""
+    """The largest scale of a message that does not exceed the number: a finer grid keeps what is proven."""
     near = ShortFloat.nearest(number)
     if near.value <= number:
         return near
     return ShortFloat(near.exponent, near.mantissa - 1) if near.mantissa else ShortFloat(near.exponent - 1, 15)
+
+
+def lemma_grid(name: str, *, bits: int | None, step: ShortFloat = _ANY_STEP) -> Grid:
+    """The even grid with the step that a lemma asks for, or another one, about which the lemma says nothing."""
+    if check_choice(name, (LEMMA, *GRIDS), where="grid") != LEMMA:
+        return make_grid(name, bits=bits)
+    if bits is not None:
+        raise PactError("the lemma says how fine its grid is", where="bits", hint="leave it out, or choose a grid")
+    return StepGrid(step)

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from netpact.coding.format import ARITHMETICS, Compressed, own_slots
 from netpact.core.errors import one_of, wrong_kind
 from netpact.core.progress import Progress
+from netpact.core.table import Table
 from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule
 from netpact.network import Network, trace
@@ -21,6 +22,10 @@ class Method(Protocol):
 
     def compress(self, network: Network, samples: Samples | None, progress: Progress | None) -> Compressed:
         """Every parameter and buffer of the network, rewritten or as it is, in coded form."""
+
+
+# The classes by name. A program of yours adds its own: netpact.methods.METHODS.add(MyMethod).
+METHODS: Table[type[Method]] = Table("method", "netpact.methods", "netpact.papers.*.methods")
 
 
 def compress(

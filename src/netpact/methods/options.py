@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from netpact.core.errors import PactError, one_of
-from netpact.methods.head_on_base import HeadOnBase
-from netpact.methods.method import Method
-from netpact.methods.quantize import Quantize
-from netpact.methods.random_projection import RandomProjection
-from netpact.methods.rate_aware import RateAware
-from netpact.methods.relative import QuantizeDifference
-from netpact.methods.ternary_search import TernarySearch
-from netpact.methods.truncated_svd import TruncatedSVD
-from netpact.methods.vector_compress import VectorCompress
-from netpact.methods.vector_project import VectorProject
+from netpact.methods.method import METHODS, Method
 from netpact.pacts.priors import Base
-
-METHODS: dict[str, type[Any]] = {
-    method.name: method
-    for method in (
-        *(Quantize, TernarySearch, RateAware, QuantizeDifference, HeadOnBase, RandomProjection),
-        *(TruncatedSVD, VectorCompress, VectorProject),
-    )
-}
 
 _BASE = "base"  # the one option that is a network, and does not come as text
 _WORDS = {"true": True, "false": False, "yes": True, "no": False}
@@ -34,25 +17,41 @@ _WORDS = {"true": True, "false": False, "yes": True, "no": False}
 def make_method(name: str, options: Mapping[str, str], *, base: Base | None = None) -> Method:
     """make_method("quantize", {"bits": "3"}) is Quantize(bits=3); unknown names and options are refused with a list.
 
-    base  the base network, for the methods that tell a network relative to one
+    base  the base network, for the methods that encode a network against one
     """
-    if name not in METHODS:
-        raise one_of(name, METHODS, option="method")
+    method: Any = METHODS.look_up(name)
     _check_base(name, base)
     allowed = [option for option in _options(name) if option != _BASE]
     for option in options:
         if option not in allowed:
             raise one_of(option, allowed, option=f"option of {name}")
     chosen: dict[str, object] = {option: _parse(text) for option, text in options.items()}
-    method: Method = METHODS[name](**chosen if base is None else {**chosen, _BASE: base})
-    return method
+    made: Method = method(**chosen if base is None else {**chosen, _BASE: base})
+    return made
+
+
+def describe_methods() -> list[dict[str, object]]:
+    """Name, purpose and options of every method, with their defaults: a row each."""
+    return [
+        {
+            "method": name,
+            "does": (method.__doc__ or "").strip().split("\n")[0],
+            "options": {
+                field.name: None if field.default is MISSING else field.default
+                for field in _fields(name)
+                if field.name != _BASE
+            },
+            "needs_base": _BASE in _options(name),
+        }
+        for name, method in sorted(METHODS.items())
+    ]
 
 
 def _check_base(name: str, base: Base | None) -> None:
     relative = [known for known in METHODS if _BASE in _options(known)]
     if base is None and name in relative:
         raise PactError(
-            f"{name} tells a network relative to a base network, and there is none",
+            f"{name} encodes a network against a base network, and there is none",
             where=_BASE,
             hint="give it with --base FILE on the command line, base=open_base(path) in Python",
         )
@@ -61,7 +60,12 @@ def _check_base(name: str, base: Base | None) -> None:
 
 
 def _options(name: str) -> list[str]:
-    return [field.name for field in fields(METHODS[name])]
+    return [field.name for field in _fields(name)]
+
+
+def _fields(name: str) -> tuple[Field[Any], ...]:
+    """A method is a frozen dataclass, which its Protocol cannot say."""
+    return fields(METHODS[name])  # type: ignore[arg-type]
 
 
 def parse_settings(settings: list[str]) -> dict[str, str]:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
 
 from netpact.algebra.projection import valid_count
 from netpact.algebra.stream import MAX_SEED
-from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed
-from netpact.coding.forms import VARIANTS, CodedTensor, Projection, Zero
-from netpact.core.checks import check_integer
-from netpact.core.errors import PactError, one_of
+from netpact.coding.forms import VARIANTS, Projection
+from netpact.core.checks import check_choice, check_integer
+from netpact.core.errors import PactError
 from netpact.core.progress import Progress
-from netpact.methods.fitting import Array, fit_uniform_step, round_uniform, zero_tensor
+from netpact.methods.approximations import UNIT_STEP, Coefficients, as_array, code_network
+from netpact.methods.fitting import Array
+from netpact.methods.grids import make_grid
 from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredShares, split_budget
+from netpact.methods.method import METHODS
 from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
-from netpact.methods.quantize import Quantize
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 _KEEP = 0.5
 # The probability that an accuracy is missed: that of a fixed product of a layer, or that of the outputs.
 _FAILURE = 0.01
-_ANY_STEP = ShortFloat(exponent=0, mantissa=0)
 
 
+@METHODS.add
 @dataclass(frozen=True)
 class RandomProjection:
     """Each weight tensor becomes k whole numbers, its products with k random matrices that the decoder makes again.
@@ -47,10 +46,11 @@ class RandomProjection:
              "cushions": layers share a total by their effective parameters, measured on the samples, and eps is that
              of the outputs: |f - f^| <= eps |f|, with the counts that Lemma 3 needs
     variant  "hadamard": fast, smaller errors; "signs": independent signs, as printed
-    bits     2 to 16 bits for each number before entropy coding
+    grid     "uniform", "codebook" or "ternary": how the numbers are written; see Quantize
+    bits     for each number before entropy coding: uniform 2 to 16, codebook 1 to 8, ternary 2
     seed     of the matrices; it is coded in the message
 
-    A layer with as many numbers as weights is rounded as by `Quantize(bits)`, and so are biases and all others.
+    A layer with as many numbers as weights is rounded as by `Quantize(bits, grid)`, and so are biases and all others.
     """
 
     keep: int | float | tuple[int, ...] | None = None
@@ -60,17 +60,16 @@ class RandomProjection:
     seed: int = 0
     gamma: float | None = None
     budget: str | None = None
+    grid: str = "uniform"
     name: ClassVar[str] = "random-projection"
 
     def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
-            raise one_of(self.variant, VARIANTS, option="variant")
-        Quantize(bits=self.bits)
+        check_choice(self.variant, VARIANTS, where="variant")
+        make_grid(self.grid, bits=self.bits)
         check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
         if self.budget is None:
             object.__setattr__(self, "budget", SIZE if self.gamma is None else CUSHIONS)
-        if self.budget not in BUDGETS:
-            raise one_of(self.budget, BUDGETS, option="budget")
+        check_choice(self.budget, BUDGETS, where="budget")
         self._check_amount()
 
     def _check_amount(self) -> None:
@@ -97,7 +96,6 @@ class RandomProjection:
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
-        plain = Quantize(bits=self.bits).compress(network)
         weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
         sizes = tuple(tensor.numel() for tensor in weights.values())
         if self.budget == CUSHIONS:
@@ -107,11 +105,11 @@ class RandomProjection:
         else:
             counts = self._counts(sizes)
         projected = {
-            name: self._project(tensor.detach().numpy().astype(np.float64), count=counts[layer], layer=layer)
+            name: self._project(as_array(tensor), count=counts[layer], layer=layer)
             for layer, (name, tensor) in enumerate(weights.items())
             if counts[layer] < tensor.numel()
         }
-        return replace(plain, tensors={**plain.tensors, **projected})
+        return code_network(network, make_grid(self.grid, bits=self.bits), projected)
 
     def _needed_samples(self, samples: Samples | None, network: Network) -> Samples:
         if samples is None:
@@ -159,13 +157,9 @@ class RandomProjection:
         total = self._total(sizes)
         return split_budget(total, weights=sizes if self.budget == SIZE else [1.0] * len(sizes), caps=sizes)
 
-    def _project(self, values: Array, *, count: int, layer: int) -> CodedTensor:
-        form = Projection(_ANY_STEP, count, self.variant, seed=self.seed, layer=layer)
-        form.symbol_count(values.shape)  # refuses what a decoder would refuse, before the work
-        # weights = step * sum_i symbol_i M_i: step * symbol_i stands for <A, M_i> / count.
-        products = form.projector(values.size).measure(values.reshape(1, -1))[0] / count
-        grid = fit_uniform_step(products, bits=self.bits)
-        if isinstance(grid, Zero):
-            return zero_tensor(values.shape)
-        symbols = round_uniform(products, grid, bits=self.bits).symbols
-        return CodedTensor(replace(form, step=grid.step), symbols, values.shape)
+    def _project(self, values: Array, *, count: int, layer: int) -> Coefficients:
+        draw = Projection(UNIT_STEP, count, self.variant, seed=self.seed, layer=layer)
+        draw.symbol_count(values.shape)  # refuses what a decoder would refuse, before the work
+        # weights = sum_i coefficient_i M_i, and coefficient_i stands for <A, M_i> / count.
+        products = draw.projector(values.size).measure(values.reshape(1, -1)) / count
+        return Coefficients(products, draw, values.shape)

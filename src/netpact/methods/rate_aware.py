@@ -11,7 +11,8 @@ from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
-from netpact.methods.quantize import code_buffer
+from netpact.methods.approximations import code_buffer
+from netpact.methods.method import METHODS
 from netpact.methods.rate_sweep import sweep
 from netpact.methods.rate_symbols import SoftSymbols
 from netpact.methods.rate_training import fine_tune
@@ -28,6 +29,7 @@ _ROUNDS = 4  # of the last sweep for each epoch; a round takes a third of an epo
 _EXACT_BITS = 32  # of an entry that is kept exactly
 
 
+@METHODS.add
 @dataclass(frozen=True)
 class RateAware:
     """Fine-tune linear and conv layers as whole symbols under cross-entropy plus the length of the message.

@@ -11,16 +11,18 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed
 from netpact.coding.format.loading import load_module
 from netpact.coding.forms import MAX_PLACES, CodedTensor, Ternary, TernaryMap, image_sides
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
+from netpact.methods.approximations import UNIT_STEP, code_network
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips, anneal
-from netpact.methods.quantize import Quantize
+from netpact.methods.grids import Grid, make_grid
+from netpact.methods.method import METHODS
 from netpact.methods.sign_training import train_signs
 from netpact.models import Architecture, OwnModule, parameter_grids
 from netpact.network import Network
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _START_RATES = (5.0, 7.0, 3.5)  # nats of cross-entropy a nat of message is worth at the start, by restart
 
 
+@METHODS.add
 @dataclass(frozen=True)
 class TernarySearch:
     """Replace the last linear layer by a sparse matrix of signs without bias, searched for on the training samples.
@@ -43,7 +46,8 @@ class TernarySearch:
     steps      changes tried in each restart
     restarts   independent searches; the one with the lowest bound is kept
     bit_price  how dear a bit is compared with what the bound says; below 1 gives larger messages with fewer errors
-    body_bits  bits of the uniform grid for the layers before the last one
+    body_bits  bits of the grid for the layers before the last one
+    body_grid  that grid: "uniform", "codebook" or "ternary"; see Quantize
     seed       of the search; the result is in the message, so the seed is not
     """
 
@@ -52,20 +56,14 @@ class TernarySearch:
     bit_price: float = 1.0
     body_bits: int = 4
     seed: int = 0
+    body_grid: str = "uniform"
     name: ClassVar[str] = "ternary-search"
 
     def __post_init__(self) -> None:
-        for option, lowest in (("steps", 1), ("restarts", 1), ("seed", 0)):
-            value = getattr(self, option)
-            if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-                raise PactError(f"a whole number from {lowest} up is needed, got {value!r}", where=option)
-        if (
-            isinstance(self.bit_price, bool)
-            or not isinstance(self.bit_price, (int, float))
-            or not 0 < self.bit_price < 1e6
-        ):
-            raise PactError(f"a positive number is needed, got {self.bit_price!r}", where="bit_price")
-        Quantize(bits=self.body_bits)
+        for option, least in (("steps", 1), ("restarts", 1), ("seed", 0)):
+            check_integer(getattr(self, option), where=option, least=least)
+        check_number(self.bit_price, where="bit_price", above=0, below=1e6)
+        self._body_grid()
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
@@ -76,13 +74,16 @@ class TernarySearch:
         if head.kind != "linear":
             raise PactError(f"the last layer must be linear, {head.name} is {head.kind}", where=self.name)
         refuse_shared_head(network, where=self.name)
-        body = Quantize(bits=self.body_bits).compress(network)
+        body = code_network(network, self._body_grid())
         features, labels = head_inputs(_decoded(network, body), head.name, samples)
         image = head_image(body.architecture, head.name)
         flips = Flips(features, labels, classes=head.shape[0], image=image)
         trained = network.module.get_submodule(head.name).get_parameter("weight").detach().numpy().astype(np.float64)
         signs = search_signs(flips, trained, self, progress)
         return replace_head(body, head.name, signs)
+
+    def _body_grid(self) -> Grid:
+        return make_grid(self.body_grid, bits=self.body_bits)
 
 
 def refuse_shared_head(network: Network, *, where: str) -> None:
@@ -107,8 +108,7 @@ def head_image(architecture: Architecture | OwnModule, name: str) -> tuple[int, 
 def replace_head(body: Compressed, name: str, signs: NDArray[np.int8]) -> Compressed:
     """The same network with the named linear layer coded as signs, without bias."""
     tensors = dict(body.tensors)
-    unit = ShortFloat(exponent=0, mantissa=0)
-    form = Ternary(unit) if head_image(body.architecture, name) == (1, 1) else TernaryMap(unit)
+    form = Ternary(UNIT_STEP) if head_image(body.architecture, name) == (1, 1) else TernaryMap(UNIT_STEP)
     tensors[f"{name}.weight"] = CodedTensor(form, signs.ravel().astype(np.int64), signs.shape)
     bias = f"{name}.bias"
     if bias in tensors:

@@ -14,6 +14,7 @@ from netpact.coding.forms import LOW_RANK_BITS, CodedTensor, matrix_sides
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
+from netpact.methods.method import METHODS
 from netpact.methods.quantize import Quantize
 from netpact.network import Network
 
@@ -26,6 +27,7 @@ _BATCH = 1024
 _CHAIN = (nn.Flatten, nn.Linear, nn.ReLU, nn.Dropout, nn.Identity)
 
 
+@METHODS.add
 @dataclass(frozen=True)
 class TruncatedSVD:
     """Each weight tensor as a product of two narrow matrices of whole numbers; a convolution is out x (in * taps).

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from netpact.algebra.stream import MAX_SEED
 from netpact.algebra.vectors import (
     check_gamma,
@@ -16,18 +14,21 @@ from netpact.algebra.vectors import (
     valid_project_step,
 )
 from netpact.coding.format import Compressed
-from netpact.coding.forms import CodedTensor, Projection
-from netpact.core.checks import check_integer
+from netpact.coding.forms import Projection
+from netpact.core.checks import check_flag, check_integer
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
-from netpact.methods.linear_classifier import Array, find_classifier, largest_row, scale_below
-from netpact.methods.quantize import Quantize
+from netpact.methods.approximations import Coefficients, code_network
+from netpact.methods.grids import UniformGrid
+from netpact.methods.linear_classifier import LEMMA, find_classifier, largest_row, lemma_grid, scale_below
+from netpact.methods.method import METHODS
 from netpact.network import Network
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples
 
 
+@METHODS.add
 @dataclass(frozen=True)
 class VectorProject:
     """Each row of a linear classifier becomes k whole numbers, its products with k vectors of signs.
@@ -41,38 +42,38 @@ class VectorProject:
     seed        of the signs, 0 to 2^32 - 1
     as_printed  k = 16 ln(1/eta) / gamma^2 and products rounded to gamma / (2 sqrt(h k)), as the paper has it;
                 otherwise a k that is proven, and multiples of gamma/8, which take far fewer bits
+    grid        "lemma": these multiples; or any other grid for the products, about which nothing is proven
+    bits        of another grid than that of the lemma
     """
 
     gamma: float = 1.0
     eta: float = 0.1
     seed: int = 0
     as_printed: bool = False
+    grid: str = LEMMA
+    bits: int | None = None
     name: ClassVar[str] = "vector-project"
 
     def __post_init__(self) -> None:
         check_gamma(gamma=self.gamma, eta=self.eta)
         check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
-        if not isinstance(self.as_printed, bool):
-            raise PactError(f"true or false is needed, got {self.as_printed!r}", where="as_printed")
+        check_flag(self.as_printed, where="as_printed")
+        lemma_grid(self.grid, bits=self.bits)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
         name, weight = find_classifier(network, method=self.name)
-        coded = dict(Quantize().compress(network).tensors)
         scale = largest_row(weight)
-        if scale > 0:
-            coded[name] = self._project(weight, scale)
-        return Compressed(network.architecture, coded)
-
-    def _project(self, weight: Array, scale: float) -> CodedTensor:
+        if not scale:
+            return code_network(network, UniformGrid())
         count, width = self._count(weight.shape[1])
         # W^ = (1/k) sum_i z_i v_i with z_i = width * scale * symbol_i
         step = scale_below(width * scale / count)
-        form = Projection(step, count, "signs", seed=self.seed, by_rows=True)
-        products = form.projector(weight.shape[1]).measure(weight)
-        symbols = np.rint(products / (count * step.value)).astype(np.int64)
-        return CodedTensor(form, symbols.ravel(), weight.shape)
+        draw = Projection(step, count, "signs", seed=self.seed, by_rows=True)
+        products = draw.projector(weight.shape[1]).measure(weight) / count
+        grid = lemma_grid(self.grid, bits=self.bits, step=step)
+        return code_network(network, grid, {name: Coefficients(products, draw, weight.shape)})
 
     def _count(self, entries: int) -> tuple[int, float]:
         """How many products, and the multiples they are rounded to, for rows of norm at most 1."""

@@ -26,14 +26,14 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
 
     Methods (--method) and their options (--set):
 
-    - quantize: bits=2..16, grid=uniform|codebook|ternary, shared=true|false, density=0..1 (ternary)
+    - quantize: bits=2..16, grid=uniform|codebook|ternary, shared, per_channel=true|false, density=0..1 (ternary)
     - rate-aware: epochs, rate, learning_rate, levels, seed
-    - ternary-search: steps, restarts, bit_price, body_bits, seed
+    - ternary-search: steps, restarts, bit_price, body_bits, body_grid, seed
     - truncated-svd: rank, or energy=0..1, or tolerance, or margin; bits=2..16
-    - random-projection: keep, or eps, or gamma (variant=signs); budget=size|equal|cushions, variant, bits, seed
-    - vector-compress: gamma, eta, seed (one linear layer)
-    - vector-project: gamma, eta, seed, as_printed=true|false (one linear layer)
-    - quantize-difference: bits=2..16 (with --base)
+    - random-projection: keep, or eps, or gamma (variant=signs); budget, variant, grid, bits, seed
+    - vector-compress: gamma, eta, seed, grid=lemma|..., bits (one linear layer)
+    - vector-project: gamma, eta, seed, as_printed, grid=lemma|..., bits (one linear layer)
+    - quantize-difference: bits=2..16, grid, per_channel, density (with --base)
     - head-on-base: steps, restarts, bit_price, seed (with --base)
 
     With --base only the difference from that network is encoded; whoever opens the file needs the base too. A base was

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from netpact.coding.forms import CodedTensor, Relative
+from netpact.coding.forms import CodedTensor, needs_base
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError, one_of
 from netpact.models import Architecture, OwnModule
@@ -66,4 +66,4 @@ class Compressed(Displayed):
 
 def is_relative(compressed: Compressed) -> bool:
     """Whether it is encoded against a base network."""
-    return any(isinstance(tensor.form, Relative) for tensor in compressed.tensors.values())
+    return any(needs_base(tensor.form) for tensor in compressed.tensors.values())

@@ -12,7 +12,7 @@ from netpact.coding.format.arithmetic import keep_arithmetic
 from netpact.coding.format.compressed import Compressed, is_relative
 from netpact.coding.format.layout import rewrite
 from netpact.coding.format.placing import MESSAGE, placed
-from netpact.coding.forms import CodedTensor, Relative, Weights
+from netpact.coding.forms import CodedTensor, Weights, needs_base
 from netpact.core.errors import PactError
 from netpact.models import OwnModule, sketch
 
@@ -72,7 +72,7 @@ def load_module(compressed: Compressed, module: nn.Module | None, base: Base | N
 
 def _weights(name: str, coded: CodedTensor, base: Base | None) -> Weights:
     """One sum for each entry, in float64: the same on every machine."""
-    if base is None or not isinstance(coded.form, Relative):
+    if base is None or not needs_base(coded.form):
         return coded.weights()
     return base.tensor(name, coded.shape) + coded.weights()
 

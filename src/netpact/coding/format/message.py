@@ -18,7 +18,7 @@ from netpact.coding.format.versions import (
     lowest_version,
     refuse_newer,
 )
-from netpact.coding.forms import FORMS, CodedTensor, Form
+from netpact.coding.forms import CodedTensor, Form, code_form, grids  # noqa: F401 - grids are in nearly every file
 from netpact.core.errors import PactError
 from netpact.core.limits import MAX_PARAMETERS, Limits
 from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
@@ -184,7 +184,7 @@ class _FormBook:
             if not code_flag(coder, None if form is None else met != form, self._choices[place]):
                 self._met.insert(0, self._met.pop(place))
                 return met, contexts
-        entry = _code_form(coder, form), Contexts()
+        entry = code_form(coder, form), Contexts()
         self._met.insert(0, entry)
         return entry
 
@@ -239,10 +239,3 @@ def _code_sizes(coder: Coder, sizes: tuple[int, ...] | None, *, most: int) -> tu
     if count > most:
         raise PactError(f"the message announces {count} sizes, at most {most} are allowed", where="message")
     return tuple(1 + code_uint(coder, None if sizes is None else sizes[index] - 1) for index in range(count))
-
-
-def _code_form(coder: Coder, form: Form | None) -> Form:
-    tag = code_uint(coder, None if form is None else form.tag)
-    if tag not in FORMS:
-        raise PactError(f"the message names form {tag}, known are {sorted(FORMS)}")
-    return FORMS[tag].code(coder, form)

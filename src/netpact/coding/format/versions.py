@@ -1,8 +1,8 @@
 """Which decoder version brought what. Append only: what a version has never changes, files depend on it.
 
 A certificate assumes that the decoder of its message was fixed before the sample was drawn. A decoder that grows is
-another decoder: whoever adds something that a message can say raises DECODER_VERSION and enters it here with the new
-number. An encoder writes the lowest version that has all it uses, so older files and their bytes stay as they are,
+another decoder: whoever adds something that a message can say gives it the next version, here or in its own file. An
+encoder writes the lowest version that has all it uses, so older files and their bytes stay as they are,
 and a message never says more than its version can.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from netpact.coding.forms import Form, Projection
+from netpact.coding.forms import Form, unnest
 from netpact.core.errors import PactError
 from netpact.models import Architecture, OwnModule
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 DECODER_VERSION = 2
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 
-# Tags of forms, ids of families, and kinds of projections.
-FORMS_SINCE: Mapping[int, int] = dict.fromkeys(range(9), 1)
+# Ids of families, and kinds of projections; forms and rewrites say it in their own files.
 FAMILIES_SINCE: Mapping[int, int] = dict.fromkeys((0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13), 1)
 PROJECTIONS_SINCE: Mapping[str, int] = {"hadamard": 1, "signs": 1}
 
@@ -52,10 +51,10 @@ def lowest_version(architecture: Architecture | OwnModule, forms: Iterable[Form]
         used.append(PROBLEMS_SINCE[COMMON_PROBLEMS.index(problem)])
     if architecture.id in LAST_SIZES_SINCE:
         used.append(_since(LAST_SIZES_SINCE[architecture.id], architecture.sizes[-1], what="last size"))
-    for form in forms:
-        used.append(_since(FORMS_SINCE, form.tag, what="form"))
-        if isinstance(form, Projection):
-            used.append(_since(PROJECTIONS_SINCE, form.variant, what="projection"))
+    for part in (part for form in forms for part in unnest(form)):
+        used.append(part.since)
+        if (variant := getattr(part, "variant", None)) is not None:
+            used.append(_since(PROJECTIONS_SINCE, variant, what="projection"))
     return max(used)
 
 
@@ -72,6 +71,6 @@ def _since(table: Mapping[int, int] | Mapping[str, int], key: int | str, *, what
         raise PactError(
             f"{what} {key} came with no decoder version",
             where="coding/format/versions.py",
-            hint="raise DECODER_VERSION and enter it there",
+            hint="enter it there with the next decoder version",
         )
     return table[key]  # type: ignore[index]

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.coding import Coder, Contexts
+from netpact.coding import Bits, Coder, Contexts, code_uint
+from netpact.coding.coder import Context, Model
 from netpact.core.errors import PactError
+from netpact.core.table import Table
 
 Symbols = NDArray[np.int64]
 Weights = NDArray[np.float64]
+KindT = TypeVar("KindT")
+FormT = TypeVar("FormT", bound="Form")
+_BASE_LEVEL, _ANY_LEVEL = 4, 6
 
 
 class Effort(NamedTuple):
@@ -24,10 +30,18 @@ class Effort(NamedTuple):
 
 
 class Form(Protocol):
-    """How symbols become weights. A form is a small frozen record; tensors of equal form share it in the message."""
+    """How symbols become weights. A form is a small frozen record; tensors of equal form share it in the message.
+
+    tag    its number in the message, append-only: a tag's meaning never changes
+    since  the decoder version that brought it
+    level  a form may hold an `inner` one of a lower level only, so nesting ends: 0 grids, 1 sparse, 2 scaled, 3 sums of
+           matrices, 4 difference from a base network, 5 the same, and never inside another
+    """
 
     tag: ClassVar[int]
     name: ClassVar[str]
+    since: ClassVar[int]
+    level: ClassVar[int]
 
     @classmethod
     def code(cls, coder: Coder, form: Form | None) -> Form:
@@ -51,6 +65,93 @@ class Form(Protocol):
 
         Where whole numbers are summed, all sums stay below 2^53: then they are exact in every order.
         """
+
+
+class _Forms(Mapping[int, type[Form]]):
+    """Forms by tag. The files of this folder are imported when a tag is asked for that none has brought yet."""
+
+    def __init__(self) -> None:
+        self._files: Table[type[Form]] = Table("form", "netpact.coding.forms")
+        self._met: dict[int, type[Form]] = {}
+
+    def add(self, form: type[FormT]) -> type[FormT]:
+        if self._met.setdefault(form.tag, form) is not form:
+            raise PactError(f"the forms {self._met[form.tag].name} and {form.name} have one tag", where=str(form.tag))
+        self._files.add(form)
+        return form
+
+    def __getitem__(self, tag: int) -> type[Form]:
+        if tag not in self._met:
+            len(self._files)
+        return self._met[tag]
+
+    def __iter__(self) -> Iterator[int]:
+        len(self._files)
+        return iter(sorted(self._met))
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+FORMS = _Forms()
+
+
+def code_form(coder: Coder, form: Form | None, *, below: int = _ANY_LEVEL) -> Form:
+    """The tag, then the form's parameters. A form inside another one has a level below that one's."""
+    tag = code_uint(coder, None if form is None else form.tag)
+    kind = FORMS.get(tag)
+    if kind is None or kind.level >= below:
+        allowed = [known for known in FORMS if FORMS[known].level < below]
+        raise PactError(f"the message names form {tag}, allowed here are {allowed}")
+    return kind.code(coder, form)
+
+
+def needs_base(form: Form) -> bool:
+    """Whether a base network's tensor is added to its weights."""
+    return form.level >= _BASE_LEVEL
+
+
+def check_inner(outer: Form, inner: Form) -> None:
+    if inner.level >= outer.level:
+        raise PactError(f"a form {outer.name} cannot hold a form {inner.name}", where="inner")
+
+
+def unnest(form: Form) -> Iterator[Form]:
+    """The form itself and all inside it."""
+    yield form
+    if (inner := getattr(form, "inner", None)) is not None:
+        yield from unnest(inner)
+
+
+def expect(form: Form, kind: type[KindT]) -> KindT:
+    if not isinstance(form, kind):
+        raise TypeError(f"{kind.__name__} cannot code a {type(form).__name__}")
+    return form
+
+
+class Within(Contexts):
+    """The contexts of one part of a tensor, kept among those of the whole."""
+
+    def __init__(self, whole: Contexts, part: Hashable) -> None:
+        super().__init__()
+        self._whole, self._part = whole, part
+
+    def __missing__(self, name: Hashable) -> Context:
+        return self._whole[self._part, name]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The coder for one part of a tensor, while so many bytes are in use for the others."""
+
+    coder: Coder
+    held: int
+
+    def bits(self, values: Bits | None, count: int, model: Model) -> Bits:
+        return self.coder.bits(values, count, model)
+
+    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
+        self.coder.charge(work=work, memory=self.held + memory, kept=kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +186,8 @@ def plain_effort(grid: tuple[int, ...], *, bytes_each: int = _ENTRY_BYTES) -> Ef
 
 def entry_count(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
+
+
+def matrix_sides(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of a tensor taken as a matrix: its first axis against all others."""
+    return shape[0] if shape else 1, entry_count(shape[1:])

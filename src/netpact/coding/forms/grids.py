@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from netpact.coding import (
     code_positions,
     code_short_float,
 )
-from netpact.coding.forms.form import Effort, Form, Symbols, Weights, entry_count, plain_effort
+from netpact.coding.forms.form import FORMS, Effort, Form, Symbols, Weights, entry_count, expect, plain_effort
 from netpact.core.errors import PactError
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ MAX_CODEBOOK_BITS = 8
 _FLOAT_BYTES = 14  # in use at once for each weight: in both precisions, and whether it is finite
 _EXACT_BYTES = 48  # in use at once for each weight: an octet for each of its 32 bits, and copies of the whole
 
-KindT = TypeVar("KindT")
-
 
 @dataclass(frozen=True)
 class Stepped(ABC):
     """weight = step * symbol."""
 
     step: ShortFloat
+    since: ClassVar[int] = 1
+    level: ClassVar[int] = 0
 
     @classmethod
     def code(cls, coder: Coder, form: Form | None) -> Self:
@@ -60,6 +60,7 @@ class Stepped(ABC):
         return weights
 
 
+@FORMS.add
 @dataclass(frozen=True)
 class Uniform(Stepped):
     """weight = step * symbol, symbols whole numbers of either sign."""
@@ -71,6 +72,7 @@ class Uniform(Stepped):
         return code_integers(coder, symbols, entry_count(grid), contexts)
 
 
+@FORMS.add
 @dataclass(frozen=True)
 class Ternary(Stepped):
     """weight = step * symbol, symbols -1, 0 or 1: made for tensors that are mostly zero."""
@@ -88,6 +90,7 @@ class Ternary(Stepped):
         return decoded
 
 
+@FORMS.add
 @dataclass(frozen=True)
 class Codebook:
     """weight = values[symbol], with 2, 4, ..., 256 values; each value is a ShortFloat with a sign, or None for zero."""
@@ -95,6 +98,8 @@ class Codebook:
     values: tuple[tuple[bool, ShortFloat] | None, ...]
     tag: ClassVar[int] = 3
     name: ClassVar[str] = "codebook"
+    since: ClassVar[int] = 1
+    level: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         if len(self.values) not in [1 << bits for bits in range(1, MAX_CODEBOOK_BITS + 1)]:
@@ -142,12 +147,15 @@ class Codebook:
         return np.array(signed)[symbols].reshape(shape)
 
 
+@FORMS.add
 @dataclass(frozen=True)
 class Zero:
     """Every weight is zero; no symbols."""
 
     tag: ClassVar[int] = 0
     name: ClassVar[str] = "zero"
+    since: ClassVar[int] = 1
+    level: ClassVar[int] = 0
 
     @classmethod
     def code(cls, coder: Coder, form: Form | None) -> Zero:
@@ -166,12 +174,15 @@ class Zero:
         return np.zeros(shape)
 
 
+@FORMS.add
 @dataclass(frozen=True)
 class Exact:
     """The 32 bits of every float32 weight as they are: for what must not be rounded, such as buffers."""
 
     tag: ClassVar[int] = 4
     name: ClassVar[str] = "exact"
+    since: ClassVar[int] = 1
+    level: ClassVar[int] = 0
 
     @classmethod
     def code(cls, coder: Coder, form: Form | None) -> Exact:
@@ -201,9 +212,3 @@ class Exact:
 def refuse_no_sign(symbols: Symbols | None) -> None:
     if symbols is not None and len(symbols) and not -1 <= int(symbols.min()) <= int(symbols.max()) <= 1:
         raise PactError("the symbols of a ternary tensor are -1, 0 and 1")
-
-
-def expect(form: Form, kind: type[KindT]) -> KindT:
-    if not isinstance(form, kind):
-        raise TypeError(f"{kind.__name__} cannot code a {type(form).__name__}")
-    return form

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -18,9 +17,18 @@ from netpact.coding import (
     code_short_float,
     code_uint,
 )
-from netpact.coding.coder import Context
-from netpact.coding.forms.form import Effort, Form, Symbols, Weights, entry_count, plain_effort
-from netpact.coding.forms.grids import expect
+from netpact.coding.forms.form import (
+    FORMS,
+    Effort,
+    Form,
+    Symbols,
+    Weights,
+    Within,
+    entry_count,
+    expect,
+    matrix_sides,
+    plain_effort,
+)
 from netpact.core.errors import PactError
 
 LOW_RANK_BITS = range(2, 17)
@@ -35,6 +43,7 @@ _CODED_BYTES = 80
 NumberT = TypeVar("NumberT", np.int64, np.float64)
 
 
+@FORMS.add
 @dataclass(frozen=True)
 class LowRank:
     """W = step * sum_j 2^shift_j * (column j of P) (row j of Q), P and Q matrices of whole numbers.
@@ -52,6 +61,8 @@ class LowRank:
     octaves: tuple[int, ...]
     tag: ClassVar[int] = 7
     name: ClassVar[str] = "low-rank"
+    since: ClassVar[int] = 1
+    level: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         if self.bits not in LOW_RANK_BITS:
@@ -121,7 +132,7 @@ class LowRank:
             here = slice(end - self.octaves[shift], end)
             for factor, places in (("left", left[:, here].ravel()), ("right", right[here].ravel())):
                 known = None if symbols is None else symbols[places]
-                decoded[places] = code_integers(coder, known, len(places), _Within(contexts, (factor, shift)))
+                decoded[places] = code_integers(coder, known, len(places), Within(contexts, (factor, shift)))
         self._refuse_large(decoded)
         return decoded
 
@@ -144,20 +155,3 @@ class LowRank:
     def _refuse_large(self, symbols: Symbols) -> None:
         if len(symbols) and not -self.limit <= int(symbols.min()) <= int(symbols.max()) <= self.limit:
             raise PactError(f"the symbols of this low-rank tensor lie within +-{self.limit}")
-
-
-class _Within(Contexts):
-    """The contexts of one part of a tensor, kept among those of the whole."""
-
-    def __init__(self, whole: Contexts, part: Hashable) -> None:
-        super().__init__()
-        self._whole, self._part = whole, part
-
-    def __missing__(self, name: Hashable) -> Context:
-        return self._whole[self._part, name]
-
-
-def matrix_sides(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of a tensor taken as a matrix: its first axis against all others."""
-    rows = shape[0] if shape else 1
-    return rows, entry_count(shape[1:])

@@ -1,40 +1,40 @@
-"""The form of a tensor that is told as its difference from a base network's tensor."""
+"""Forms of a tensor that is coded as its difference from a base network's tensor.
+
+The base is no part of the message: whoever decodes supplies it. `weights` gives the difference alone; the tensor of the
+base is added where a module is filled.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from netpact.coding import Coder, Contexts, ShortFloat, code_integers, code_short_float
-from netpact.coding.forms.form import Effort, Form, Symbols, Weights, entry_count, plain_effort
-from netpact.coding.forms.grids import expect
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from netpact.coding import Coder, Contexts, code_integers
+from netpact.coding.forms.form import (
+    FORMS,
+    Effort,
+    Form,
+    Symbols,
+    Weights,
+    check_inner,
+    code_form,
+    entry_count,
+    expect,
+    plain_effort,
+)
+from netpact.coding.forms.grids import Stepped
 
 _BYTES = 34  # in use at once for each weight: the difference, the base in both precisions, their sum
 
 
+@FORMS.add
 @dataclass(frozen=True)
-class Relative:
-    """weight = base + step * symbol, symbols whole numbers of either sign.
+class Relative(Stepped):
+    """weight = base + step * symbol, symbols integers: shorter than Difference(Uniform(step))."""
 
-    The base is no part of the message: whoever decodes supplies it. `weights` gives the difference alone; the tensor of
-    the base is added where a module is filled.
-    """
-
-    step: ShortFloat
     tag: ClassVar[int] = 8
     name: ClassVar[str] = "relative"
-
-    @classmethod
-    def code(cls, coder: Coder, form: Form | None) -> Self:
-        return cls(code_short_float(coder, None if form is None else expect(form, cls).step))
-
-    def symbol_count(self, shape: tuple[int, ...]) -> int:
-        return entry_count(shape)
+    level: ClassVar[int] = 5
 
     def effort(self, grid: tuple[int, ...]) -> Effort:
         return plain_effort(grid, bytes_each=_BYTES)
@@ -42,5 +42,34 @@ class Relative:
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         return code_integers(coder, symbols, entry_count(grid), contexts)
 
+
+@FORMS.add
+@dataclass(frozen=True)
+class Difference:
+    """weight = base + weight of the inner form."""
+
+    inner: Form
+    tag: ClassVar[int] = 12
+    name: ClassVar[str] = "difference"
+    since: ClassVar[int] = 2
+    level: ClassVar[int] = 4
+
+    def __post_init__(self) -> None:
+        check_inner(self, self.inner)
+
+    @classmethod
+    def code(cls, coder: Coder, form: Form | None) -> Difference:
+        return cls(code_form(coder, None if form is None else expect(form, cls).inner, below=cls.level))
+
+    def symbol_count(self, shape: tuple[int, ...]) -> int:
+        return self.inner.symbol_count(shape)
+
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        work, memory = self.inner.effort(grid)
+        return Effort(work, memory + _BYTES * entry_count(grid))
+
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
+        return self.inner.code_symbols(coder, symbols, grid, contexts)
+
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
-        return np.asarray(symbols.reshape(shape).astype(np.float64) * self.step.value)
+        return self.inner.weights(symbols, shape)

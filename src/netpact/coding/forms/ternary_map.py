@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from netpact.coding import Coder, Contexts
 from netpact.coding.coder import Context
-from netpact.coding.forms.form import Effort, Symbols, entry_count, plain_effort
+from netpact.coding.forms.form import FORMS, Effort, Symbols, entry_count, plain_effort
 from netpact.coding.forms.grids import Stepped, refuse_no_sign
 from netpact.core.errors import PactError
 
@@ -20,6 +20,7 @@ _PLACE_STEPS = 100_000
 _ENTRY_BYTES = 24  # in use at once for each weight where every image is one place
 
 
+@FORMS.add
 @dataclass(frozen=True)
 class TernaryMap(Stepped):
     """weight = step * symbol, symbols -1, 0 or 1, along images in which neighbours resemble each other.

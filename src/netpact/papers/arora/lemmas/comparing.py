@@ -14,7 +14,7 @@ from netpact.bounds.estimating import check_same_data
 from netpact.certificates.inputs import failure_probability
 from netpact.coding.format import Compressed, Pact
 from netpact.coding.format.loading import load_module
-from netpact.coding.forms import Projection
+from netpact.coding.forms import AnyProjection
 from netpact.core.errors import PactError, one_of, wrong_kind
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
@@ -91,7 +91,7 @@ def _open(
         raise wrong_kind(compressed, needed="a Pact, a Compressed or a torch.nn.Module", where="compressed")
     own = isinstance(compressed.architecture, OwnModule)
     forms = {name.rpartition(".")[0]: tensor.form for name, tensor in compressed.tensors.items() if _is_weight(name)}
-    projected = {name: form for name, form in forms.items() if isinstance(form, Projection) and not form.by_rows}
+    projected = {name: form for name, form in forms.items() if isinstance(form, AnyProjection) and not form.by_rows}
     dependent = tuple(name for name, form in projected.items() if form.variant != "signs")
     module = load_module(compressed, copy.deepcopy(network.module) if own else None)
     return module, Projected({name: form.count for name, form in projected.items()}, dependent)

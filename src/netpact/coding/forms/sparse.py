@@ -1,0 +1,80 @@
+"""The form of a tensor of which few entries are kept, and those in any grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from netpact.coding import Coder, Contexts, code_positions
+from netpact.coding.forms.form import (
+    FORMS,
+    Beside,
+    Effort,
+    Form,
+    Symbols,
+    Weights,
+    Within,
+    check_inner,
+    code_form,
+    entry_count,
+    expect,
+    plain_effort,
+)
+from netpact.coding.forms.grids import Zero
+from netpact.core.errors import PactError
+
+DROPPED = -(1 << 62)  # the symbol of an entry that is not kept; no grid has it
+_SYMBOL_BYTES = 8
+_ENTRY_BYTES = 32  # in use at once for each entry beside the inner form's: its place, its symbol, whether it is kept
+
+
+@FORMS.add
+@dataclass(frozen=True)
+class Sparse:
+    """weight = that of the inner form for the entries that are kept, 0 for the others.
+
+    The inner form has one symbol for each entry, and sees the kept entries as one vector.
+    """
+
+    inner: Form
+    tag: ClassVar[int] = 10
+    name: ClassVar[str] = "sparse"
+    since: ClassVar[int] = 2
+    level: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        check_inner(self, self.inner)
+        if isinstance(self.inner, Zero):
+            raise PactError("zeros that are kept are zeros", where="inner", hint="use the form zero")
+
+    @classmethod
+    def code(cls, coder: Coder, form: Form | None) -> Sparse:
+        return cls(code_form(coder, None if form is None else expect(form, cls).inner, below=cls.level))
+
+    def symbol_count(self, shape: tuple[int, ...]) -> int:
+        return entry_count(shape)
+
+    def effort(self, grid: tuple[int, ...]) -> Effort:
+        """As if all entries were kept."""
+        work, memory = self.inner.effort((entry_count(grid),))
+        return Effort(work + plain_effort(grid).work, memory + _ENTRY_BYTES * entry_count(grid))
+
+    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
+        count = entry_count(grid)
+        kept = None if symbols is None else np.flatnonzero(symbols != DROPPED)
+        places = code_positions(coder, kept, count, contexts)
+        # The places are kept, and known before or copied here are as many symbols, beside those of all entries.
+        beside = Beside(coder, 3 * places.nbytes + _SYMBOL_BYTES * count)
+        beside.charge()
+        known = None if symbols is None else symbols[places]
+        decoded = np.full(count, DROPPED)
+        decoded[places] = self.inner.code_symbols(beside, known, (len(places),), Within(contexts, "inner"))
+        return decoded
+
+    def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+        places = np.flatnonzero(symbols != DROPPED)
+        weights = np.zeros(len(symbols))
+        weights[places] = self.inner.weights(symbols[places], (len(places),))
+        return weights.reshape(shape)

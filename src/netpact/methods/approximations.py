@@ -1,0 +1,136 @@
+"""What a method makes of a tensor: real numbers of some structure, which any grid can write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from torch import Tensor
+
+from netpact.coding import ShortFloat
+from netpact.coding.format import Compressed
+from netpact.coding.forms import (
+    CodedTensor,
+    Difference,
+    Projected,
+    Projection,
+    Relative,
+    Sparse,
+    Uniform,
+    Zero,
+)
+from netpact.coding.forms.sparse import DROPPED
+from netpact.methods.fitting import Array, keep_exact, keep_integers, zero_tensor
+from netpact.methods.grids import Grid, UniformGrid
+from netpact.network import Network
+
+BIAS_GRID = UniformGrid(8)  # biases are few, and their errors are not averaged away
+UNIT_STEP = ShortFloat(exponent=0, mantissa=0)  # the cheapest one to write
+
+
+class Approximation(Protocol):
+    def code(self, grid: Grid) -> CodedTensor:
+        """Its numbers in the grid, in the shortest form that holds them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    values: Array
+
+    def code(self, grid: Grid) -> CodedTensor:
+        return grid.round(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class FewEntries:
+    """Entries that are 0 are not kept."""
+
+    values: Array
+
+    def code(self, grid: Grid) -> CodedTensor:
+        kept = np.flatnonzero(self.values)
+        coded = grid.round(self.values.ravel()[kept])
+        if isinstance(coded.form, Zero):
+            return zero_tensor(self.values.shape)
+        # Symbols of an even grid have a 0 of their own; to mark what is kept takes more bits.
+        even = isinstance(coded.form, Uniform)
+        symbols = np.full(self.values.size, 0 if even else DROPPED)
+        symbols[kept] = coded.symbols
+        return CodedTensor(coded.form if even else Sparse(coded.form), symbols, self.values.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """weights = sum_i coefficient_i M_i.
+
+    values  the coefficients, a row for each vector
+    draw    says which matrices; its step does not matter
+    """
+
+    values: Array
+    draw: Projection
+    shape: tuple[int, ...]
+
+    def code(self, grid: Grid) -> CodedTensor:
+        coded, draw = grid.round(self.values), self.draw
+        if isinstance(coded.form, Zero):
+            return zero_tensor(self.shape)
+        how = {"seed": draw.seed, "layer": draw.layer}
+        form = (
+            Projection(coded.form.step, draw.count, draw.variant, **how, by_rows=draw.by_rows)
+            if isinstance(coded.form, Uniform)
+            else Projected(coded.form, draw.count, draw.variant, **how, by_rows=draw.by_rows)
+        )
+        return CodedTensor(form, coded.symbols, self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class FromBase:
+    """The base network's tensor plus an approximation of the difference."""
+
+    difference: Approximation
+
+    def code(self, grid: Grid) -> CodedTensor:
+        coded = self.difference.code(grid)
+        if isinstance(coded.form, Uniform):
+            return CodedTensor(Relative(coded.form.step), coded.symbols, coded.shape)
+        if isinstance(coded.form, Zero):  # equal to the base's
+            return CodedTensor(Relative(UNIT_STEP), np.zeros(int(np.prod(coded.shape)), dtype=np.int64), coded.shape)
+        return CodedTensor(Difference(coded.form), coded.symbols, coded.shape)
+
+
+def code_network(
+    network: Network, grid: Grid, approximations: Mapping[str, Approximation] | None = None, *, shared: bool = False
+) -> Compressed:
+    """Every tensor of the network: approximated, or as it is; biases and other vectors take 8 bits, buffers all theirs.
+
+    shared  one grid for all weights that are not approximated, instead of one for each; and one for all vectors
+    """
+    chosen = dict(approximations or {})
+    rest = {name: as_array(tensor) for name, tensor in network.module.named_parameters() if name not in chosen}
+    coded = {name: approximation.code(grid) for name, approximation in chosen.items()}
+    coded |= _round({name: values for name, values in rest.items() if values.ndim >= 2}, grid, shared=shared)
+    coded |= _round({name: values for name, values in rest.items() if values.ndim < 2}, BIAS_GRID, shared=shared)
+    coded |= {name: code_buffer(tensor) for name, tensor in network.module.named_buffers()}
+    order = [name for name, _ in [*network.module.named_parameters(), *network.module.named_buffers()]]
+    return Compressed(network.architecture, {name: coded[name] for name in order})
+
+
+def code_buffer(tensor: Tensor) -> CodedTensor:
+    """Buffers are kept exactly: running statistics are few, and counters must stay integers."""
+    values = tensor.detach().numpy()
+    if tensor.is_floating_point():
+        return keep_exact(values.astype(np.float32))
+    return keep_integers(values.astype(np.int64))
+
+
+def as_array(tensor: Tensor) -> Array:
+    return tensor.detach().numpy().astype(np.float64)
+
+
+def _round(tensors: dict[str, Array], grid: Grid, *, shared: bool) -> dict[str, CodedTensor]:
+    if shared and tensors:
+        return dict(zip(tensors, grid.round_all(list(tensors.values())), strict=True))
+    return {name: grid.round(values) for name, values in tensors.items()}
