@@ -13,8 +13,9 @@ from rich.console import Console
 
 from netpact import PactError
 from netpact.bounds import Estimate, Premise
-from netpact.reports.bound_page import draw_bars, render_bounds
+from netpact.reports.bound_page import render_bounds
 from netpact.reports.bound_rows import BoundRow, bound_table, error_text, row_of_estimate, sort_bounds
+from netpact.reports.charts.bars import draw_bars
 
 CERTIFICATE = BoundRow(
     name="mlp",

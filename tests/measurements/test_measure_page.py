@@ -12,8 +12,8 @@ from measurements.measured_nets import image_samples, make
 
 from netpact.core.errors import PactError
 from netpact.measurements import MeasureOptions, Measures, measure
-from netpact.reports.distributions import Spread, choose_ticks, draw_distributions
-from netpact.reports.layout import LogAxis
+from netpact.reports.charts.axes import Axis
+from netpact.reports.charts.distributions import Spread, draw_distributions
 from netpact.reports.measure_page import render_measures
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -109,6 +109,6 @@ def test_odd_numbers_are_drawn_within_the_figure(numbers: list[float]) -> None:
 @pytest.mark.parametrize(("low", "high"), [(0.06, 1.2), (1.8, 2.3), (1e-12, 1e9), (0.3, 30.0)])
 def test_ticks_are_readable(low: float, high: float) -> None:
     for right in (370.0, 890.0):
-        ticks = choose_ticks(LogAxis(low=low, high=high, left=60, right=right))
+        ticks = Axis(low=low, high=high, left=60, right=right, logarithmic=True).ticks()
         assert 2 <= len(ticks) <= 10
         assert all(low <= tick <= high for tick in ticks)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from netpact.core.errors import PactError
-from netpact.reports.curves import Curve, draw_curves
+from netpact.reports.charts.curves import Curve, draw_curves
 
 
 def draw(*curves: Curve, width: int = 760) -> str:

@@ -15,13 +15,13 @@ from reports.report_examples import HOSTILE, ORIGINAL, ROWS, compressed
 
 from netpact.core.errors import PactError
 from netpact.reports import Figure, draw_scatter, save_figures
-from netpact.reports.bound_page import draw_bars
 from netpact.reports.bound_rows import BoundRow
-from netpact.reports.curves import Curve, draw_curves
-from netpact.reports.distributions import Spread, draw_distributions
-from netpact.reports.looks import LOOKS, dark_rules
-from netpact.reports.pdf import text_width, write_pdf
-from netpact.reports.shapes import Circle, Group, Line, Path, Rect, Shape, Words, flatten
+from netpact.reports.charts.bars import draw_bars
+from netpact.reports.charts.curves import Curve, draw_curves
+from netpact.reports.charts.distributions import Spread, draw_distributions
+from netpact.reports.charts.looks import LOOKS, dark_rules
+from netpact.reports.charts.pdf import text_width, write_pdf
+from netpact.reports.charts.shapes import Circle, Group, Line, Path, Rect, Shape, Words, flatten
 from netpact.reports.style import PAGE_STYLE
 
 _ALL_WIDTHS = 50_058

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def figures_place(folder: Path | None) -> None:
     """Before the work: the folder can be written to, and a figure replaces nothing but a figure."""
-    from netpact.reports.figure import FORMATS
+    from netpact.reports.charts.figure import FORMATS
 
     if folder is None:
         return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netpact.experiments.experiment import Experiment
-from netpact.reports.figure import Figure
+from netpact.reports.charts.figure import Figure
 from netpact.reports.page import both_widths, frame_facts, frame_page, frame_table
 from netpact.reports.text import escape
 

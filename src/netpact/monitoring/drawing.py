@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from netpact.core.errors import PactError, one_of
 from netpact.monitoring.observation import Observation
-from netpact.reports.curves import Curve, draw_curves
-from netpact.reports.figure import Figure
-from netpact.reports.shapes import Point
+from netpact.reports.charts.curves import Curve, draw_curves
+from netpact.reports.charts.figure import Figure
+from netpact.reports.charts.shapes import Point
 
 
 def draw_history(

@@ -20,7 +20,7 @@ from netpact.measurements import QUANTITIES, MeasureOptions
 from netpact.monitoring.drawing import draw_history
 from netpact.monitoring.looking import MEASURED, digest_weights, look_at
 from netpact.monitoring.observation import Observation, read_observation
-from netpact.reports.figure import Figure
+from netpact.reports.charts.figure import Figure
 
 _KIND = "netpact monitor 1"
 

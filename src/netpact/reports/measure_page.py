@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netpact.core.errors import PactError
-from netpact.reports.distributions import Spread, draw_distributions
-from netpact.reports.figure import Figure
-from netpact.reports.page import both_widths, frame_facts, frame_page
+from netpact.reports.charts.distributions import Spread, draw_distributions
+from netpact.reports.charts.figure import Figure
+from netpact.reports.page import both_widths, frame_facts, frame_page, frame_table
 from netpact.reports.text import count, escape
 
 if TYPE_CHECKING:
@@ -94,22 +94,20 @@ def _spreads(name: str, measures: Measures, against: Measures | None) -> Iterato
 
 def _table(measures: Measures) -> str:
     columns = measures.columns()
-    symbols = (escape(row.symbol or row.name) for row in columns)
-    head = "".join(f'<th scope="col">{title}</th>' for title in ("layer", "parameters", *symbols))
-    body = []
-    for layer in measures.layers:
-        cells = [count(layer.parameters), *(_cell(layer.get(row.name)) for row in columns)]
-        numbers = "".join(f"<td>{cell}</td>" for cell in cells)
-        note = f"<small>{escape(layer.kind)} {'x'.join(map(str, layer.shape))}</small>"
-        body.append(f'<tr><th scope="row">{escape(layer.name)}{note}</th>{numbers}</tr>')
-    rows = "\n".join(body)
-    return f"""<h2>All layers</h2>
-<div class="scroll" role="region" aria-label="All layers" tabindex="0"><table>
-<thead><tr>{head}</tr></thead>
-<tbody>
-{rows}
-</tbody></table></div>
-<p class="note">The worst over the samples. ~ marks an estimate: from some of the samples, or by random probes.</p>"""
+    rows = [
+        (
+            f"{escape(layer.name)}<small>{escape(layer.kind)} {'x'.join(map(str, layer.shape))}</small>",
+            count(layer.parameters),
+            *(_cell(layer.get(row.name)) for row in columns),
+        )
+        for layer in measures.layers
+    ]
+    return frame_table(
+        "All layers",
+        ("layer", "parameters", *(escape(row.symbol or row.name) for row in columns)),
+        rows,
+        note="The worst over the samples. ~ marks an estimate: from some of the samples, or by random probes.",
+    )
 
 
 def _whole(measures: Measures) -> str:

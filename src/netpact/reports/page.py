@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from netpact.core.percent import confidence, percent, percent_up
-from netpact.reports.figure import Figure
+from netpact.reports.charts.figure import Figure
+from netpact.reports.charts.scatter import draw_scatter
 from netpact.reports.rows import Provenance, Row, check_rows, find_best
-from netpact.reports.scatter import draw_scatter
 from netpact.reports.style import PAGE_STYLE
 from netpact.reports.table import error_words
 from netpact.reports.text import clean, count, escape
@@ -89,13 +89,13 @@ def both_widths(draw: Callable[[int], Figure]) -> str:
 
 
 def frame_table(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, best: int | None = None, note: str = ""
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, best: Container[int] = (), note: str = ""
 ) -> str:
-    """A heading and a table. Cells are HTML already, the first of a row names it; best: the row to highlight."""
+    """A heading and a table. Cells are HTML already, the first of a row names it; best: the rows to highlight."""
     head = "".join(f'<th scope="col">{word}</th>' for word in heads)
     lines = []
     for place, (name, *cells) in enumerate(rows):
-        start = '<tr class="best">' if place == best else "<tr>"
+        start = '<tr class="best">' if place in best else "<tr>"
         lines.append(f'{start}<th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
     below = f'\n<p class="note">{note}</p>' if note else ""
     return f"""<h2>{title}</h2>
@@ -114,7 +114,7 @@ def _table(rows: Sequence[Row]) -> str:
         "All networks",
         (*heads, "parameters"),
         [_cells(row) for row in rows],
-        best=next((place for place, row in enumerate(rows) if row is best), None),
+        best=[place for place, row in enumerate(rows) if row is best],
         note="Bounds are rounded up. Vacuous: the bound is no better than guessing a class at random.\n"
         "Highlighted: the smallest bound.",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpact.reports.looks import dark_rules
+from netpact.reports.charts.looks import dark_rules
 
 _STYLE = """
 :root { color-scheme: light dark; --ground: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d8dee4; --soft: #f4f6f8;

@@ -71,8 +71,8 @@ def bounds(
     from netpact.datasets import load_data
     from netpact.network import trace
     from netpact.reports.beside import certificate_beside
-    from netpact.reports.bound_page import draw_bars
     from netpact.reports.bound_rows import bound_table, row_of_estimate
+    from netpact.reports.charts.bars import draw_bars
 
     run.set_threads()
     chosen = EstimateOptions(gamma=_read_gamma(options), **vars(own))

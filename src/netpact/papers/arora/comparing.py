@@ -9,7 +9,7 @@ import numpy as np
 
 from netpact.experiments import Panel
 from netpact.papers.arora.layer_study import CONTRACTION, CUSHION, INTERLAYER, SMOOTHNESS, LayerStudy, StudyLayer
-from netpact.reports.distributions import Spread, draw_distributions
+from netpact.reports.charts.distributions import Spread, draw_distributions
 
 Seeded = Mapping[str, LayerStudy]  # the networks of one seed
 MEDIANS = "median over the samples"

@@ -13,8 +13,8 @@ from netpact.papers.arora.comparing import MEDIANS, Seeded, power, ratio, true_a
 from netpact.papers.arora.layer_study import CONTRACTION, CUSHION, LayerStudy
 from netpact.papers.arora.presets import ALEXNET, PAPER, PRESETS, SHUFFLED, VGG
 from netpact.papers.arora.studying import NORM_BASED, OURS, study_network
-from netpact.reports.bound_page import draw_bars
 from netpact.reports.bound_rows import BoundRow
+from netpact.reports.charts.bars import draw_bars
 
 _ORDERS = 2.0  # powers of ten that "orders of magnitude" means at least
 _FITTED = 0.05  # "the training error is almost zero"

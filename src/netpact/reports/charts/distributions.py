@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netpact.core.errors import PactError
-from netpact.reports.figure import Figure
-from netpact.reports.layout import LogAxis
-from netpact.reports.shapes import Group, Line, Path, Rect, Shape, Words
+from netpact.reports.charts.axes import Axis, draw_across, span_axis
+from netpact.reports.charts.figure import Figure
+from netpact.reports.charts.shapes import Group, Line, Path, Rect, Shape, Words
 from netpact.reports.text import shorten, text_width
 
 Numbers = NDArray[np.float64]
@@ -22,8 +21,6 @@ _FONT = 12.0
 _ROW, _BAR = 46.0, 34.0
 _RIGHT, _TOP = 14.0, 10.0
 _BINS = 56
-_APART, _MOST_TICKS = 24.0, 10  # pixels between the labels of ticks, and how many there may be
-_SHORT = 4.0  # up to this factor between its ends an axis has ticks at equal steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +40,10 @@ def draw_distributions(rows: Sequence[Spread], *, name: str, title: str, axis_ti
     if not rows:
         raise PactError("no rows to draw", where="figure")
     left = min(width / 4, 14 + max(text_width(row.name, font_size=_FONT) for row in rows))
-    axis = _span([_drawn(numbers) for row in rows for numbers in _both(row)], left=left, right=width - _RIGHT)
+    drawn = np.concatenate([_drawn(numbers) for row in rows for numbers in _both(row)]).tolist()
+    axis = span_axis(drawn, least=2, room=1.05, left=left, right=width - _RIGHT)
     bottom = _TOP + _ROW * len(rows)
-    parts = _draw_ticks(axis, bottom, axis_title)
+    parts = draw_across(axis, axis.ticks(), title=f"{axis_title} (logarithmic)", top=_TOP, bottom=bottom)
     for place, row in enumerate(rows):
         base = _TOP + _ROW * (place + 1) - 6
         label = shorten(row.name, room=left - 12, font_size=_FONT)
@@ -80,15 +78,7 @@ def _drawn(numbers: Numbers) -> Numbers:
     return numbers[np.isfinite(numbers) & (numbers > 0)]
 
 
-def _span(groups: Sequence[Numbers], *, left: float, right: float) -> LogAxis:
-    joined = np.concatenate(groups)
-    low, high = (float(joined.min()), float(joined.max())) if len(joined) else (0.5, 2.0)
-    # Some room at both ends, and at least a factor of two between them.
-    room = max(1.05, math.sqrt(2 * low / high))
-    return LogAxis(low=low / room, high=high * room, left=left, right=right)
-
-
-def _draw_row(row: Spread, axis: LogAxis, base: float) -> Group:
+def _draw_row(row: Spread, axis: Axis, base: float) -> Group:
     edges = np.geomspace(axis.low, axis.high, _BINS + 1)
     counts = [np.histogram(_drawn(numbers), edges)[0] / len(numbers) for numbers in _both(row)]
     highest = max(float(count.max()) for count in counts) or 1.0
@@ -120,43 +110,6 @@ def _outline(places: Sequence[float], heights: Sequence[float], base: float) -> 
         y = base - heights[number]
         points += [(places[number], y), (places[number + 1], y)]
     return [Path(kind="spread other", points=(*points, (places[full[-1] + 1], base)))]
-
-
-def _draw_ticks(axis: LogAxis, bottom: float, axis_title: str) -> list[Shape]:
-    parts: list[Shape] = []
-    for number in choose_ticks(axis):
-        x = axis.place(number)
-        parts.append(Line(kind="grid", x1=x, y1=_TOP, x2=x, y2=bottom))
-        parts.append(Words(text=f"{number:g}", kind="tick", x=x, y=bottom + 16, anchor="middle"))
-    middle = (axis.left + axis.right) / 2
-    parts.append(Words(text=f"{axis_title} (logarithmic)", kind="axis", x=middle, y=bottom + 36, anchor="middle"))
-    return parts
-
-
-def choose_ticks(axis: LogAxis) -> list[float]:
-    """The densest round numbers, at most ten of them, whose labels stand well apart."""
-    for choice in _round_numbers(axis):
-        seen = [number for number in choice if axis.low <= number <= axis.high]
-        spans = [(axis.place(number), text_width(f"{number:g}", font_size=_FONT) / 2) for number in seen]
-        clear = all(a + half_a + _APART <= b - half_b for (a, half_a), (b, half_b) in pairwise(spans))
-        if clear and len(seen) <= _MOST_TICKS:
-            return seen
-    return []
-
-
-def _round_numbers(axis: LogAxis) -> Iterator[list[float]]:
-    """From dense to sparse: equal steps where the axis is short, then 1-2-5, then powers of ten."""
-    powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
-    if axis.high < _SHORT * axis.low:
-        # A short axis may lie within one power of ten, so the steps come from its length.
-        least = math.floor(math.log10(axis.high - axis.low)) - 1
-        for step in (float(f"{digit}e{power}") for power in range(least, least + 3) for digit in (1, 2, 5)):
-            first = math.ceil(axis.low / step)
-            yield [number * step for number in range(first, math.floor(axis.high / step) + 1)]
-    for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3)):
-        yield [float(f"{digit}e{power}") for power in powers for digit in digits]
-    for every in range(1, len(powers) + 1):
-        yield [float(f"1e{power}") for power in powers[::every]]
 
 
 def _describe(row: Spread) -> str:

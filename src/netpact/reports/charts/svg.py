@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpact.reports.looks import FONT_SIZE, FONTS, LOOKS
-from netpact.reports.shapes import Circle, Group, Line, Path, Rect, Shape, Words
+from netpact.reports.charts.looks import FONT_SIZE, FONTS, LOOKS
+from netpact.reports.charts.shapes import Circle, Group, Line, Path, Rect, Shape, Words
 from netpact.reports.text import escape
 
 

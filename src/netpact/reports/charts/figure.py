@@ -12,9 +12,9 @@ from types import MappingProxyType
 from netpact.core.display import Displayed, Row
 from netpact.core.errors import one_of
 from netpact.core.files import write_atomically
-from netpact.reports.pdf import write_pdf
-from netpact.reports.shapes import Rect, Shape
-from netpact.reports.svg import write_svg
+from netpact.reports.charts.pdf import write_pdf
+from netpact.reports.charts.shapes import Rect, Shape
+from netpact.reports.charts.svg import write_svg
 from netpact.reports.text import clean
 
 _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would compute

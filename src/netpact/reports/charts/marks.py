@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from netpact.reports.charts.shapes import Circle, Group, Line, Path, Rect, Shape
 from netpact.reports.rows import Row
-from netpact.reports.shapes import Circle, Group, Line, Path, Rect, Shape
 
 
 def draw_bound(x: float, y: float) -> Shape:
@@ -22,6 +22,10 @@ def draw_test(x: float, y: float, *, original: bool) -> Shape:
 
 def draw_train(x: float, y: float) -> Shape:
     return Line(kind="train", x1=x - 6, y1=y, x2=x + 6, y2=y)
+
+
+def draw_band(x: float, y: float) -> Shape:
+    return Rect(kind="band key", x=x - 7, y=y - 5, width=14, height=10)
 
 
 def draw_pole(*, x: float, start: float, end: float, original: bool) -> Shape:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from netpact.core.errors import PactError
-from netpact.reports.layout import LogAxis, keep_apart
+from netpact.reports.charts.axes import Axis, keep_apart
 
 _CLEARANCE = 7.0
 _GAP = 10.0
@@ -26,9 +26,7 @@ class Flag:
         return self.start < self.pole
 
 
-def hang_flags(
-    axis: LogAxis, sizes: Sequence[int], widths: Sequence[float], *, edge: float
-) -> tuple[LogAxis, list[Flag]]:
+def hang_flags(axis: Axis, sizes: Sequence[int], widths: Sequence[float], *, edge: float) -> tuple[Axis, list[Flag]]:
     """The flags, and the axis, shortened if labels would otherwise end beyond `edge`.
 
     Flags hang to the right; as many of the rightmost as it takes hang to the left. Among the ways that work the one
@@ -75,7 +73,7 @@ def _touch(one: Flag, other: Flag) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _poles(axis: LogAxis, sizes: Sequence[int]) -> list[float]:
+def _poles(axis: Axis, sizes: Sequence[int]) -> list[float]:
     return keep_apart([axis.place(number) for number in sizes], gap=_GAP, left=axis.left + 6, right=axis.right - 6)
 
 
@@ -88,7 +86,7 @@ def _unfurl(poles: Sequence[float], widths: Sequence[float], *, leftward: set[in
     return flags
 
 
-def _shorten(axis: LogAxis, sizes: Sequence[int], widths: Sequence[float], *, edge: float) -> LogAxis:
+def _shorten(axis: Axis, sizes: Sequence[int], widths: Sequence[float], *, edge: float) -> Axis:
     """Take off the right end what the label that sticks out furthest needs, until all fit or a third is left."""
     least = axis.left + (axis.right - axis.left) / 3
     while axis.right > least:

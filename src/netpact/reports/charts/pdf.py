@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpact.reports.looks import FONT_SIZE, LOOKS, Look
-from netpact.reports.shapes import Circle, Line, Path, Point, Rect, Shape, Words, flatten
+from netpact.reports.charts.looks import FONT_SIZE, LOOKS, Look
+from netpact.reports.charts.shapes import Circle, Line, Path, Point, Rect, Shape, Words, flatten
 from netpact.reports.text import clean
 
 _POINTS = 0.75  # of a pixel: 96 pixels and 72 points are an inch

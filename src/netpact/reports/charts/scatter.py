@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from netpact.core.errors import PactError
 from netpact.core.percent import percent, percent_up
-from netpact.reports.figure import Figure
-from netpact.reports.labels import Flag, hang_flags
-from netpact.reports.layout import LogAxis, span_axis
-from netpact.reports.legend import draw_legend
-from netpact.reports.marks import draw_marks, draw_pole
+from netpact.reports.charts.axes import Axis, draw_across, draw_upward, span_axis
+from netpact.reports.charts.figure import Figure
+from netpact.reports.charts.labels import Flag, hang_flags
+from netpact.reports.charts.legend import Mark, draw_legend
+from netpact.reports.charts.marks import draw_band, draw_bound, draw_marks, draw_pole, draw_test, draw_train
+from netpact.reports.charts.shapes import Rect, Shape, Words
 from netpact.reports.rows import Row, check_rows, find_best
-from netpact.reports.shapes import Line, Rect, Shape, Words
 from netpact.reports.text import shorten, size, text_width
 
 _FONT = 12.0
@@ -22,18 +22,7 @@ _LEFT = 50.0
 _RIGHT = 8.0
 _STEP = 5.0
 _LEAST = 360
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """The drawing's geometry in pixels; y runs downwards."""
-
-    axis: LogAxis
-    top: float
-    bottom: float
-
-    def height_of(self, share: float) -> float:
-        return self.bottom - share * (self.bottom - self.top)
+_ERRORS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def draw_scatter(rows: Sequence[Row], *, width: int = 760) -> Figure:
@@ -53,17 +42,22 @@ def draw_scatter(rows: Sequence[Row], *, width: int = 760) -> Figure:
         for row, label in zip(rows, labels, strict=True)
     ]
     sizes = [row.message_bytes for row in rows]
-    axis = span_axis(sizes, left=_LEFT, right=width - _RIGHT)
+    axis = span_axis(sizes, least=10, room=1.5, left=_LEFT, right=width - _RIGHT)
     axis, flags = hang_flags(axis, sizes, [room + _STEP for room in widths], edge=width)
     top = 22 + (max(flag.lane for flag in flags) + 1) * _LANE
-    frame = _Frame(axis=axis, top=top, bottom=top + 280)
-    parts = [*_draw_grid(frame, rows[0].guessing), *_draw_axis(frame)]
+    upward = Axis(0.0, 1.0, top + 280, top)
+    band = upward.place(rows[0].guessing) - top
+    parts: list[Shape] = [
+        Rect(kind="band", x=axis.left, y=top, width=axis.right - axis.left, height=band),
+        *draw_upward(upward, _ERRORS, title="error in %", left=axis.left, right=axis.right, say=_hundred),
+        *draw_across(axis, axis.ticks(_size, least=1), title="size (logarithmic)", bottom=top + 280, say=_size),
+    ]
     for row, label, flag in zip(rows, labels, flags, strict=True):
-        parts.extend(_draw_label(frame, row, flag, label=label, best=row is best))
+        parts.extend(_draw_label(upward, row, flag, label=label, best=row is best))
     # Marks come last, so that no pole is drawn over them.
     for row, flag in zip(rows, flags, strict=True):
-        parts.append(draw_marks(row, x=flag.pole, height_of=frame.height_of))
-    legend, height = draw_legend(rows, left=_LEFT, right=width - _RIGHT, top=frame.bottom + 62, font_size=_FONT)
+        parts.append(draw_marks(row, x=flag.pole, height_of=upward.place))
+    legend, height = draw_legend(_entries(rows), left=_LEFT, right=width - _RIGHT, top=top + 342)
     return Figure(
         name="error-against-size",
         title="Error against size of each network",
@@ -86,36 +80,33 @@ def _label(row: Row, *, best: bool, room: float) -> str:
     return f"{name}: {percent_up(row.proven)}" if best and row.proven is not None else name
 
 
-def _draw_label(frame: _Frame, row: Row, flag: Flag, *, label: str, best: bool) -> list[Shape]:
-    y = frame.top - 16 - flag.lane * _LANE
+def _draw_label(upward: Axis, row: Row, flag: Flag, *, label: str, best: bool) -> list[Shape]:
+    y = upward.right - 16 - flag.lane * _LANE
     marks = [share for share in (row.train_error, row.test_error, row.proven) if share is not None]
-    pole = draw_pole(x=flag.pole, start=y - 9, end=frame.height_of(max(marks)), original=row.original)
+    pole = draw_pole(x=flag.pole, start=y - 9, end=upward.place(max(marks)), original=row.original)
     anchor, step = ("end", -_STEP) if flag.leftward else ("start", _STEP)
     return [pole, Words(text=label, kind="name best" if best else "name", x=flag.pole + step, y=y, anchor=anchor)]
 
 
-def _draw_grid(frame: _Frame, guessing: float) -> list[Shape]:
-    left, right = frame.axis.left, frame.axis.right
-    band = frame.height_of(guessing) - frame.top
-    parts: list[Shape] = [Rect(kind="band", x=left, y=frame.top, width=right - left, height=band)]
-    for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
-        y = frame.height_of(share)
-        parts.append(Line(kind="base" if share == 0 else "grid", x1=left, y1=y, x2=right, y2=y))
-        parts.append(Words(text=f"{share * 100:.0f}", kind="tick", x=left - 7, y=y + 4, anchor="end"))
-    middle = (frame.top + frame.bottom) / 2
-    parts.append(Words(text="error in %", kind="axis", x=14, y=middle, anchor="middle", turned=True))
-    return parts
+def _entries(rows: Sequence[Row]) -> list[tuple[str, Mark]]:
+    """Only what is drawn."""
+    tested = {row.original for row in rows if row.test_error is not None}
+    shown: list[tuple[bool, str, Mark]] = [
+        (any(row.proven is not None for row in rows), "certified bound", draw_bound),
+        (False in tested, "test error", partial(draw_test, original=False)),
+        (True, "train error", draw_train),
+        (True in tested, "test error of the original", partial(draw_test, original=True)),
+        (True, "no better than guessing", draw_band),
+    ]
+    return [(words, mark) for there, words, mark in shown if there]
 
 
-def _draw_axis(frame: _Frame) -> list[Shape]:
-    parts: list[Shape] = []
-    for number in frame.axis.ticks(font_size=_FONT):
-        x = frame.axis.place(number)
-        parts.append(Line(kind="base", x1=x, y1=frame.bottom, x2=x, y2=frame.bottom + 5))
-        parts.append(Words(text=size(number), kind="tick", x=x, y=frame.bottom + 19, anchor="middle"))
-    middle = (frame.axis.left + frame.axis.right) / 2
-    parts.append(Words(text="size (logarithmic)", kind="axis", x=middle, y=frame.bottom + 39, anchor="middle"))
-    return parts
+def _size(number: float) -> str:
+    return size(round(number))
+
+
+def _hundred(share: float) -> str:
+    return f"{share * 100:.0f}"
 
 
 def _describe(row: Row) -> str:

@@ -1,0 +1,1 @@
+"""One kernel for all figures: axes, marks and legend become shapes, which are written as SVG, PDF or CSV."""
