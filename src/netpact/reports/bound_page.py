@@ -37,8 +37,8 @@ def render_bounds(
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1>",
-            "<p>An estimate is a published bound up to what it ignores; it proves nothing. A certificate is proven, for the "
-            "network in its file. The capacity C is the number in error + sqrt(C / samples).</p>",
+            "<p>An estimate is a published bound up to what it ignores; it proves nothing. A certificate is proven, "
+            "for the network in its file. The capacity C is the number in error + sqrt(C / samples).</p>",
             both_widths(lambda width: draw_bars(rows, samples=samples, width=width)),
             _table(rows),
             frame_facts([(escape(name), escape(value)) for name, value in facts]),
