@@ -19,6 +19,8 @@ WITHOUT_EXAMPLES = {*ROOT_PAGES[1:], "peers.md", "records.md"}  # pages of table
 PLACE = re.compile(r"`((?:[\w.]+/)+[\w.]*|\w+\.(?:md|txt|toml))`")
 TABLE = re.compile(r"`(\w+)` in `([\w/]+\.py)`")
 NAME = re.compile(r"`(netpact(?:\.\w+)+)")
+CODE = re.compile(r"^```.*?^```|`[^`]*`", re.MULTILINE | re.DOTALL)
+UNUSUAL = re.compile(r"\b(whole numbers?|told|in the way|is let|not said|for ever|promises?)\b")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -43,6 +45,12 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_words_are_those_of_the_field(page: Path) -> None:
+    """docs/glossary.md has the words for what these once said: integer, encoded, not supported, default, deviation bound."""
+    assert not UNUSUAL.findall(CODE.sub("", page.read_text()))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
