@@ -49,7 +49,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_words_are_those_of_the_field(page: Path) -> None:
-    """docs/glossary.md has the words for what these once said: integer, encoded, not supported, default, deviation bound."""
+    """Say integer, encoded, not supported, default, deviation bound: docs/glossary.md."""
     assert not UNUSUAL.findall(CODE.sub("", page.read_text()))
 
 
