@@ -298,7 +298,7 @@ def test_estimates_are_a_type_of_their_own_and_say_so() -> None:
     assert row.log10 == pytest.approx(5 / math.log(10))
     with pytest.raises(PactError, match="not a number"):
         replace(row, log_capacity=math.nan)
-    with pytest.raises(PactError, match="at least one sample"):
+    with pytest.raises(PactError, match="samples must be >= 1"):
         replace(row, samples=0)
 
 

@@ -24,7 +24,6 @@ from netpact.papers.arora.lemma_3 import (
     log_count,
     log_printed_parameters,
     log_valid_parameters,
-    share_spent,
 )
 from netpact.papers.arora.stability import CushionOptions, Stability
 
@@ -46,8 +45,16 @@ def test_accuracies_by_hand() -> None:
 
 def test_six_spends_the_induction_step_exactly_and_four_too_much() -> None:
     """The text prints eps_i = eps mu mu-> / (4cd); the lemma's own constant 72 = 2 * 6^2 is that of 6."""
-    assert share_spent(6) == pytest.approx(1.0)
-    assert share_spent(4) > 1.16
+
+    def spent(parts: float) -> float:
+        """Of eps/d: 2/parts for the error that goes through the Jacobian (the input may be twice as long), and
+        1/3 + 1/3 for the change of the activations, with rho >= 3d."""
+        return 2 / parts + 2 / 3
+
+    assert spent(6) == pytest.approx(1.0)
+    assert spent(4) > 1.16
+    one = make_stability(make_layer(cushion=1.0, interlayer=1.0))
+    assert math.exp(log_accuracies(one, eps=1.0)[0]) == pytest.approx(1 / 6), "6 is what is used"
 
 
 def test_failure_shares_add_up_to_half_of_delta() -> None:

@@ -1,4 +1,4 @@
-"""A bound of the literature as a row of a table: one file adds one, in `published/`, a paper's folder or a program."""
+"""A published bound as a row of a table: one file adds it, in `published/`, a paper's folder or a program."""
 
 from __future__ import annotations
 
@@ -30,22 +30,6 @@ class Sampling:
     assumptions: tuple[str, ...] = ()
 
 
-def _no_premises(facts: Facts) -> tuple[Premise, ...]:
-    return ()
-
-
-def _applies(facts: Facts) -> str:
-    return ""
-
-
-def _all_samples(facts: Facts) -> Sampling:
-    return Sampling()
-
-
-def _no_layers(facts: Facts) -> tuple[LayerBudget, ...]:
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """One bound, L + zeta + sqrt(C / m), with L = L_gamma where it needs "gamma" and L_0 otherwise.
@@ -68,10 +52,10 @@ class Bound:
     needs: tuple[str, ...]
     log_capacity: Callable[[Facts], float]
     ignored: tuple[str, ...] = ()
-    premises: Callable[[Facts], tuple[Premise, ...]] = _no_premises
-    refuses: Callable[[Facts], str] = _applies
-    sampling: Callable[[Facts], Sampling] = _all_samples
-    layers: Callable[[Facts], tuple[LayerBudget, ...]] = _no_layers
+    premises: Callable[[Facts], tuple[Premise, ...]] = lambda facts: ()
+    refuses: Callable[[Facts], str] = lambda facts: ""
+    sampling: Callable[[Facts], Sampling] = lambda facts: Sampling()
+    layers: Callable[[Facts], tuple[LayerBudget, ...]] = lambda facts: ()
     options: tuple[type, ...] = ()
     former: str = ""
 

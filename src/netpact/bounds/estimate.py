@@ -60,7 +60,7 @@ class Estimate:
         if math.isnan(self.log_capacity):
             raise PactError("the capacity is not a number", where=f"estimate {self.name}")
         if self.samples < 1:
-            raise PactError(f"at least one sample is needed, got {self.samples}", where=f"estimate {self.name}")
+            raise PactError(f"samples must be >= 1, got {self.samples}", where=f"estimate {self.name}")
 
     @property
     def kind(self) -> str:

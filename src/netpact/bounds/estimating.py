@@ -30,7 +30,7 @@ def estimate_bounds(
     measures: Measures | None = None,
     progress: Progress | None = None,
 ) -> Estimates:
-    """Evaluate the bounds of the literature for a trained network, the smallest capacity first.
+    """Evaluate published bounds for a trained network, the smallest capacity first.
 
     model     batch norm is folded into its neighbours first
     data      the training data: anything that load_data or as_data gives, or arrays (x, y)

@@ -18,7 +18,7 @@ def log_output_change(*, spectral: Sequence[float], changes: Sequence[float], in
     """
     depth = len(spectral)
     if len(changes) != depth or not depth:
-        raise PactError(f"one change for each of {depth} layers is needed, got {len(changes)}", where="changes")
+        raise PactError(f"must be one change for each of {depth} layers, got {len(changes)}", where="changes")
     for place, (size, change) in enumerate(zip(spectral, changes, strict=True), start=1):
         if not 0 <= change <= size / depth:
             raise PactError(

@@ -1,4 +1,4 @@
-"""Estimates and certificates side by side: one row each, of a kind that is always told."""
+"""Estimates and certificates side by side: one row each, which always says of which kind it is."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def sort_bounds(rows: Sequence[BoundRow]) -> list[BoundRow]:
 
 
 def error_text(row: BoundRow) -> str:
-    """An estimate is told as the number it is, also far above 1; a certificate is rounded up."""
+    """An estimate as it is, also far above 1; a certificate is rounded up."""
     if row.kind == "certificate":
         return str(Decimal(row.value).quantize(Decimal("0.0001"), ROUND_CEILING))
     if row.value < _PLAIN:

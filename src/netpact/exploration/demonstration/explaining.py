@@ -46,7 +46,7 @@ def explain(weights: Path, start: nn.Module, data: Data, *, best: Path | None, s
     _write_bounds(weights.with_name(BOUNDS_PAGE), trained, found, data, best)
     return {
         MEASURES_PAGE: f"why {found.provenance.model} can be compressed: what was measured on it (Arora et al. 2018)",
-        BOUNDS_PAGE: "what the bounds of the literature come to for it, beside the certificate of its best file",
+        BOUNDS_PAGE: "published bounds evaluated for it, beside the certificate of its best file",
     }
 
 

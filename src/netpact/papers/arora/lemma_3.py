@@ -15,15 +15,6 @@ _PARTS = 6
 _TINY = -100.0
 
 
-def share_spent(parts: float) -> float:
-    """How much of eps/d the induction step of Lemma 3 spends with eps_i = eps mu_i mu_i-> / (parts c d); 1 is there.
-
-    2/parts for the error that goes through the Jacobian (the input may be twice as long), and 1/3 + 1/3 for the change
-    of the activations, with rho >= 3d.
-    """
-    return 2.0 / parts + 2.0 / 3.0
-
-
 def accuracy_for_gamma(gamma: float, *, output_norm: float) -> float:
     """The relative accuracy of the outputs that leaves every margin above gamma positive:
 
