@@ -98,10 +98,23 @@ def test_bars_hold_all_samples_and_the_worst_is_marked_in_its_place() -> None:
     assert "2 not drawn" in text
 
 
+def test_a_linear_axis_draws_numbers_of_either_sign() -> None:
+    rows = [Spread("a", np.array([-3.0, 0.0, 1.0, np.inf]), -3.0)]
+    figure = draw_distributions(rows, name="x", title="t", axis_title="margin", width=400, logarithmic=False)
+    bars = sorted(float(bar.get("x", "")) for bar in classes(ET.fromstring(figure.to_svg()), "spread"))
+    assert len(bars) == 3
+    assert bars[1] - bars[0] == pytest.approx(3 * (bars[2] - bars[1]), rel=0.1)
+    assert "1 not drawn" in figure.to_svg()
+    assert len(classes(ET.fromstring(figure.to_svg()), "worst")) == 1
+    assert "logarithmic" not in figure.to_svg()
+
+
+@pytest.mark.parametrize("logarithmic", [True, False])
 @pytest.mark.parametrize("numbers", [[0.0, 0.0], [np.inf], [1e-30, 1e30], [3.0]])
-def test_odd_numbers_are_drawn_within_the_figure(numbers: list[float]) -> None:
+def test_odd_numbers_are_drawn_within_the_figure(numbers: list[float], logarithmic: bool) -> None:
     row = Spread("layer " * 40, np.array(numbers), numbers[0], np.array(numbers), numbers[0])
-    drawing = ET.fromstring(draw_distributions([row], name="x", title="t", axis_title="c", width=380).to_svg())
+    figure = draw_distributions([row], name="x", title="t", axis_title="c", width=380, logarithmic=logarithmic)
+    drawing = ET.fromstring(figure.to_svg())
     for element in drawing.iter(f"{SVG}rect"):
         assert 0 <= float(element.get("x", "")) <= 380
 

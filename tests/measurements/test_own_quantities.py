@@ -53,9 +53,16 @@ def largest_input() -> Iterator[str]:
     def compute(layer: WeightLayer, context: Context) -> Quantity:
         return over_samples(context[SAMPLE_NORMS].layers[layer.index].received, side="most", complete=True)
 
-    needs = (SAMPLE_NORMS,)
     yield from add(
-        OverLayers("input_norm", compute, title="input norm", meaning="less comes in", side="most", needs=needs)
+        OverLayers(
+            "input_norm",
+            compute,
+            title="input norm",
+            meaning="less comes in",
+            logarithmic=False,
+            side="most",
+            needs=(SAMPLE_NORMS,),
+        )
     )
 
 
@@ -95,6 +102,8 @@ def test_own_quantities_are_seen_everywhere(
     page = render_measures(found, title="T")
     assert '<th scope="col">kurt</th>' in page
     assert "<h2>Input norm</h2>\n<p>Smaller is better: less comes in.</p>" in page
+    assert ">input norm</text>" in page
+    assert "logarithmic" not in page, "asked for a linear axis"
     assert f"<li>mean margin {found['mean_margin'].value:.4g}</li>" in page
 
     file = tmp_path / "run.jsonl"

@@ -22,15 +22,16 @@ LAYER, PAIR, NETWORK = "layer", "pair", "network"
 class Definition:
     """What is said of every quantity; the subclasses say what one is about, and compute it.
 
-    name       in JSON and in `only`
-    title      in words
-    symbol     head of its column in the tables of layers; none for no column
-    meaning    what a better value says; its distribution is drawn on the page where this is given
-    side       which end of the samples is the worst: "least" or "most"
-    needs      the passes that must have run before
-    parts      quantities of the same layer that it is computed from
-    short      its column in the Monitor, if that is not its name
-    reference  paper and definition
+    name         in JSON and in `only`
+    title        in words
+    symbol       head of its column in the tables of layers; none for no column
+    meaning      what a better value says; its distribution is drawn on the page where this is given
+    logarithmic  its axis on the page; False for a quantity that can be 0 or less
+    side         which end of the samples is the worst: "least" or "most"
+    needs        the passes that must have run before
+    parts        quantities of the same layer that it is computed from
+    short        its column in the Monitor, if that is not its name
+    reference    paper and definition
     """
 
     scopes: ClassVar[tuple[str, ...]] = (LAYER,)
@@ -39,6 +40,7 @@ class Definition:
     title: str
     symbol: str = ""
     meaning: str = ""
+    logarithmic: bool = True
     side: str = LEAST
     needs: tuple[Pass[Any], ...] = ()
     parts: tuple[str, ...] = ()

@@ -65,7 +65,12 @@ def _drawn(measures: Measures, against: Measures | None) -> Iterator[tuple[Defin
 
 def _draw(row: Definition, spreads: list[Spread], width: int) -> Figure:
     return draw_distributions(
-        spreads, name=row.name, title=_heading(row), axis_title=row.symbol or row.title, width=width
+        spreads,
+        name=row.name,
+        title=_heading(row),
+        axis_title=row.symbol or row.title,
+        width=width,
+        logarithmic=row.logarithmic,
     )
 
 
@@ -75,7 +80,7 @@ def _heading(row: Definition) -> str:
 
 def _panel(row: Definition, spreads: list[Spread]) -> str:
     better = "Larger is better" if row.side == "least" else "Smaller is better"
-    meaning = escape(f"{better}: {row.meaning}.{row.reference and f' {row.reference}.'}")
+    meaning = escape(f"{better}: {row.meaning}{row.reference and f' ({row.reference})'}.")
     drawn = both_widths(lambda width: _draw(row, spreads, width))
     return f"<h2>{escape(_heading(row))}</h2>\n<p>{meaning}</p>\n{drawn}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -34,16 +33,24 @@ class Spread:
     other_worst: float | None = None
 
 
-def draw_distributions(rows: Sequence[Spread], *, name: str, title: str, axis_title: str, width: int) -> Figure:
-    """Histograms on one logarithmic axis; a tick below each marks the worst sample. Numbers that a logarithmic axis
-    cannot show (0, infinity) are counted in words."""
+def draw_distributions(
+    rows: Sequence[Spread], *, name: str, title: str, axis_title: str, width: int, logarithmic: bool = True
+) -> Figure:
+    """Histograms on one axis; a tick below each marks the worst sample. Numbers that the axis cannot show (infinity; 0
+    and below on a logarithmic one) are counted in words."""
     if not rows:
         raise PactError("no rows to draw", where="figure")
     left = min(width / 4, 14 + max(text_width(row.name, font_size=_FONT) for row in rows))
-    drawn = np.concatenate([_drawn(numbers) for row in rows for numbers in _both(row)]).tolist()
-    axis = span_axis(drawn, least=2, room=1.05, left=left, right=width - _RIGHT)
+    drawn = np.concatenate([_drawn(numbers, logarithmic) for row in rows for numbers in _both(row)]).tolist()
+    if logarithmic:
+        axis = span_axis(drawn, least=2, room=1.05, left=left, right=width - _RIGHT)
+    else:
+        low, high = min(drawn, default=0.0), max(drawn, default=0.0)
+        room = 0.02 * (high - low) or max(abs(high), 1.0) / 2
+        axis = Axis(low - room, high + room, left, width - _RIGHT)
+    named = f"{axis_title} (logarithmic)" if logarithmic else axis_title
     bottom = _TOP + _ROW * len(rows)
-    parts = draw_across(axis, axis.ticks(), title=f"{axis_title} (logarithmic)", top=_TOP, bottom=bottom)
+    parts = draw_across(axis, axis.ticks(), title=named, top=_TOP, bottom=bottom)
     for place, row in enumerate(rows):
         base = _TOP + _ROW * (place + 1) - 6
         label = shorten(row.name, room=left - 12, font_size=_FONT)
@@ -74,13 +81,14 @@ def _both(row: Spread) -> list[Numbers]:
     return [row.numbers] if row.others is None else [row.numbers, row.others]
 
 
-def _drawn(numbers: Numbers) -> Numbers:
-    return numbers[np.isfinite(numbers) & (numbers > 0)]
+def _drawn(numbers: Numbers, logarithmic: bool) -> Numbers:
+    return numbers[np.isfinite(numbers) & ((numbers > 0) | (not logarithmic))]
 
 
 def _draw_row(row: Spread, axis: Axis, base: float) -> Group:
-    edges = np.geomspace(axis.low, axis.high, _BINS + 1)
-    counts = [np.histogram(_drawn(numbers), edges)[0] / len(numbers) for numbers in _both(row)]
+    edges = (np.geomspace if axis.logarithmic else np.linspace)(axis.low, axis.high, _BINS + 1)
+    drawn = [_drawn(numbers, axis.logarithmic) for numbers in _both(row)]
+    counts = [np.histogram(own, edges)[0] / len(numbers) for own, numbers in zip(drawn, _both(row), strict=True)]
     highest = max(float(count.max()) for count in counts) or 1.0
     places = [axis.place(float(edge)) for edge in edges]
     parts: list[Shape] = []
@@ -91,10 +99,10 @@ def _draw_row(row: Spread, axis: Axis, base: float) -> Group:
     if row.others is not None:
         parts.extend(_outline(places, [float(share) / highest * _BAR for share in counts[1]], base))
     for worst, kind in ((row.worst, "worst"), (row.other_worst, "worst other")):
-        if worst is not None and math.isfinite(worst) and worst > 0:
+        if worst is not None and len(_drawn(np.array([worst]), axis.logarithmic)):
             x = axis.place(worst)
             parts.append(Line(kind=kind, x1=x, y1=base - 4, x2=x, y2=base + 5))
-    missing = sum(len(numbers) - len(_drawn(numbers)) for numbers in _both(row))
+    missing = sum(map(len, _both(row))) - sum(map(len, drawn))
     if missing:
         parts.append(Words(text=f"{missing} not drawn", kind="tick", x=axis.right, y=base - _BAR + 8, anchor="end"))
     return Group(kind="layer", shapes=tuple(parts))
