@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING
 
 from netpact.bounds.facts import FACTS
@@ -30,14 +30,14 @@ class Sampling:
     assumptions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Bound:
     """One bound, L + zeta + sqrt(C / m), with L = L_gamma where it needs "gamma" and L_0 otherwise.
 
     name          carries the paper: bartlett-2017, arora-4.1
     theorem       the reference
-    needs         the facts that it is computed from, by name
     log_capacity  ln of C. A bound of another shape states the C that gives its value: `logs.capacity_of`
+    needs         the facts that it is computed from, by name
     ignored       what the number leaves out of the theorem
     premises      what the theorem assumes, checked on these facts
     refuses       why the theorem does not apply to this network; empty where it does
@@ -49,8 +49,9 @@ class Bound:
 
     name: str
     theorem: str
-    needs: tuple[str, ...]
     log_capacity: Callable[[Facts], float]
+    _: KW_ONLY
+    needs: tuple[str, ...]
     ignored: tuple[str, ...] = ()
     premises: Callable[[Facts], tuple[Premise, ...]] = lambda facts: ()
     refuses: Callable[[Facts], str] = lambda facts: ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from netpact.bounds.bound import BOUNDS
 from netpact.bounds.facts import Facts
@@ -40,29 +41,10 @@ def vapnik_chervonenkis(facts: Facts) -> float:
     return math.log(count) + math.log(facts.depth) + math.log(math.log2(count))
 
 
-for _bound in (
-    NORM_BASED(
-        name="bartlett-mendelson-2002", theorem="Bartlett and Mendelson 2002", log_capacity=l1_inf, former="l1-inf"
-    ),
-    NORM_BASED(
-        name="bartlett-2017",
-        theorem="Bartlett, Foster and Telgarsky 2017, Theorem 1.1",
-        log_capacity=margin_bound,
-        ignored=(*CONSTANTS, "the norm of the inputs"),
-    ),
-    NORM_BASED(
-        name="bartlett-2017-figure",
-        theorem="Bartlett et al. 2017 as read in Arora et al. 2018, Figure 2",
-        log_capacity=spec_l1_2,
-        former="spec-l1-2",
-    ),
-    COUNTING(
-        name="bartlett-2019",
-        theorem="W d log2 W: Bartlett et al. 2019, Theorem 7",
-        needs=("parameters", "depth"),
-        log_capacity=vapnik_chervonenkis,
-        ignored=("constants", "more than two classes"),
-        former="vc",
-    ),
-):
-    BOUNDS.add(_bound)
+_THEOREM_1_1 = "Bartlett, Foster and Telgarsky 2017, Theorem 1.1"
+_AS_READ = "Bartlett et al. 2017 as read in Arora et al. 2018, Figure 2"
+_DIMENSION = partial(COUNTING, needs=("parameters", "depth"), ignored=("constants", "more than two classes"))
+BOUNDS.add(NORM_BASED("bartlett-mendelson-2002", "Bartlett and Mendelson 2002", l1_inf, former="l1-inf"))
+BOUNDS.add(NORM_BASED("bartlett-2017", _THEOREM_1_1, margin_bound, ignored=(*CONSTANTS, "the norm of the inputs")))
+BOUNDS.add(NORM_BASED("bartlett-2017-figure", _AS_READ, spec_l1_2, former="spec-l1-2"))
+BOUNDS.add(_DIMENSION("bartlett-2019", "W d log2 W: Bartlett et al. 2019, Theorem 7", vapnik_chervonenkis, former="vc"))

@@ -6,10 +6,5 @@ from netpact.bounds.bound import BOUNDS
 from netpact.bounds.groups import CONSTANTS, COUNTING
 
 BOUNDS.add(
-    COUNTING(
-        name="parameters",
-        theorem="the number of parameters",
-        log_capacity=lambda facts: math.log(facts.parameters),
-        ignored=CONSTANTS,
-    )
+    COUNTING("parameters", "the number of parameters", lambda facts: math.log(facts.parameters), ignored=CONSTANTS)
 )

@@ -21,19 +21,5 @@ def spec_fro(facts: Facts) -> float:
     return log_spectral(facts, lambda layer: log(layer.outputs) + 2 * log(layer.frobenius))
 
 
-BOUNDS.add(
-    NORM_BASED(
-        name="neyshabur-2015",
-        theorem="Neyshabur, Tomioka and Srebro 2015",
-        log_capacity=frobenius,
-        former="frobenius",
-    )
-)
-BOUNDS.add(
-    NORM_BASED(
-        name="neyshabur-2017",
-        theorem="Neyshabur, Bhojanapalli and Srebro 2017",
-        log_capacity=spec_fro,
-        former="spec-fro",
-    )
-)
+BOUNDS.add(NORM_BASED("neyshabur-2015", "Neyshabur, Tomioka and Srebro 2015", frobenius, former="frobenius"))
+BOUNDS.add(NORM_BASED("neyshabur-2017", "Neyshabur, Bhojanapalli and Srebro 2017", spec_fro, former="spec-fro"))

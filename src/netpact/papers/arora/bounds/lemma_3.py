@@ -22,18 +22,18 @@ _LEMMA_3 = partial(
 )
 BOUNDS.add(
     _LEMMA_3(
-        name="arora-lemma-3",
-        theorem="Arora et al. 2018, Lemma 3 with counts that its proof bears",
-        log_capacity=partial(count_parameters, count=log_valid_parameters),
+        "arora-lemma-3",
+        "Arora et al. 2018, Lemma 3 with counts that its proof bears",
+        partial(count_parameters, count=log_valid_parameters),
         ignored=("how many values a coefficient has",),
         former="lemma-3",
     )
 )
 BOUNDS.add(
     _LEMMA_3(
-        name="arora-lemma-3-printed",
-        theorem="Arora et al. 2018, Lemma 3 as printed",
-        log_capacity=partial(count_parameters, count=log_printed_parameters),
+        "arora-lemma-3-printed",
+        "Arora et al. 2018, Lemma 3 as printed",
+        partial(count_parameters, count=log_printed_parameters),
         ignored=("how many values a coefficient has", "that its k is too small (docs/papers/arora.md)"),
         former="lemma-3-printed",
     )

@@ -46,7 +46,7 @@ def normalised_margin(facts: Facts) -> float:
     return facts.gamma / (2.0 * row * math.hypot(facts.input_norm, 1.0)) if row else math.inf
 
 
-def rate_capacity(facts: Facts, *, rate: Callable[..., float]) -> float:
+def capacity(facts: Facts, *, rate: Callable[..., float]) -> float:
     found = rate(margin=normalised_margin(facts), samples=facts.samples, classes=facts.classes)
     return capacity_of(found, samples=facts.samples)
 
@@ -65,19 +65,6 @@ def _check(margin: float, samples: int) -> None:
 _RATE = partial(
     COUNTING, needs=("norms", "gamma", "input_norm", "samples", "classes"), ignored=CONSTANTS, refuses=refuse_depth
 )
-BOUNDS.add(
-    _RATE(
-        name="arora-lemma-6",
-        theorem="Arora et al. 2018, Lemma 6 (Vector-Compress)",
-        log_capacity=partial(rate_capacity, rate=vector_compress_rate),
-        former="lemma-6",
-    )
-)
-BOUNDS.add(
-    _RATE(
-        name="arora-lemma-8",
-        theorem="Arora et al. 2018, Lemma 8 (Vector-Project)",
-        log_capacity=partial(rate_capacity, rate=vector_project_rate),
-        former="lemma-8",
-    )
-)
+_COMPRESS, _PROJECT = partial(capacity, rate=vector_compress_rate), partial(capacity, rate=vector_project_rate)
+BOUNDS.add(_RATE("arora-lemma-6", "Arora et al. 2018, Lemma 6 (Vector-Compress)", _COMPRESS, former="lemma-6"))
+BOUNDS.add(_RATE("arora-lemma-8", "Arora et al. 2018, Lemma 8 (Vector-Project)", _PROJECT, former="lemma-8"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from netpact.bounds.bound import BOUNDS
 from netpact.bounds.estimate import Premise
@@ -63,33 +64,25 @@ def of_shared_filters(facts: Facts) -> tuple[Premise, ...]:
     return (*of_stability(facts), Premise("p-wise independent errors (Lemma 12)", False, why))
 
 
-for _bound in (
+_THEOREM = partial(MEASURED, needs=("stability", "depth", "output_norm", "gamma"), ignored=CONSTANTS)
+BOUNDS.add(
     MEASURED(
-        name="arora-figure-2",
-        theorem="Arora et al. 2018, Figure 2 and Table 1",
+        "arora-figure-2",
+        "Arora et al. 2018, Figure 2 and Table 1",
+        figure_2,
         needs=("stability", "output_norm", "gamma"),
-        log_capacity=figure_2,
         ignored=(*CONSTANTS, "depth factors"),
         premises=of_shared_filters,
         former="figure-2",
-    ),
-    MEASURED(
-        name="arora-4.1",
-        theorem="Arora et al. 2018, Theorem 4.1",
-        needs=("stability", "depth", "output_norm", "gamma"),
-        log_capacity=theorem_4_1,
-        ignored=CONSTANTS,
-        refuses=refuse_convolutions,
-        former="theorem-4.1",
-    ),
-    MEASURED(
-        name="arora-5.1",
-        theorem="Arora et al. 2018, Theorem 5.1",
-        needs=("stability", "depth", "output_norm", "gamma"),
-        log_capacity=theorem_5_1,
-        ignored=CONSTANTS,
-        premises=of_shared_filters,
-        former="theorem-5.1",
-    ),
-):
-    BOUNDS.add(_bound)
+    )
+)
+BOUNDS.add(
+    _THEOREM(
+        "arora-4.1", "Arora et al. 2018, Theorem 4.1", theorem_4_1, refuses=refuse_convolutions, former="theorem-4.1"
+    )
+)
+BOUNDS.add(
+    _THEOREM(
+        "arora-5.1", "Arora et al. 2018, Theorem 5.1", theorem_5_1, premises=of_shared_filters, former="theorem-5.1"
+    )
+)

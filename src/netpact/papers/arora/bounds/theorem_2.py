@@ -28,19 +28,19 @@ def truncate(facts: Facts) -> float:
 
 BOUNDS.add(
     COUNTING(
-        name="arora-2.1",
-        theorem="Arora et al. 2018, Theorem 2.1, every parameter one of 2^32 values",
+        "arora-2.1",
+        "Arora et al. 2018, Theorem 2.1, every parameter one of 2^32 values",
+        count_bits,
         needs=("parameters", "delta"),
-        log_capacity=count_bits,
         former="theorem-2.1",
     )
 )
 BOUNDS.add(
     NORM_BASED(
-        name="arora-2.2",
-        theorem="Arora et al. 2018, Theorem 2.2 with |x|^2 as in A.3",
+        "arora-2.2",
+        "Arora et al. 2018, Theorem 2.2 with |x|^2 as in A.3",
+        truncate,
         needs=("norms", "gamma", "widest", "depth", "input_norm"),
-        log_capacity=truncate,
         ignored=CONSTANTS,
         former="theorem-2.2",
     )
