@@ -70,7 +70,7 @@ def test_an_object_of_another_kind_is_refused_by_its_kind() -> None:
     assert check_instance((1,), tuple, where="sizes") == (1,)
     with pytest.raises(PactError, match="sizes: must be a tuple, got list"):
         check_instance([1], tuple, where="sizes")
-    with pytest.raises(PactError, match=r"error: must be an OSError, got the class OSError \(make one of it\)"):
+    with pytest.raises(PactError, match=r"error: must be an OSError, got the class OSError \(create an instance\)"):
         check_instance(OSError, OSError, where="error")
     with pytest.raises(PactError, match=r"sizes: must be a shape, got int \(write \(3,\)\)"):
         check_instance(3, tuple, where="sizes", needed="a shape", hint="write (3,)")

@@ -90,7 +90,7 @@ def test_a_known_name_has_its_known_shape_and_classes(tmp_path: Path, monkeypatc
     with pytest.raises(PactError, match=r"images of shape \(1, 28, 28\), cifar10 has \(3, 32, 32\)"):
         load_data("cifar10")
     save(tmp_path / "mnist.npz", x_train=X, y_train=Y + 1)
-    with pytest.raises(PactError, match="sample 9: labels are from 0 to 9, got 10"):
+    with pytest.raises(PactError, match="sample 9: labels must be from 0 to 9, got 10"):
         load_data("mnist")
     colour = np.zeros((20, 32, 32, 3), np.uint8)
     save(tmp_path / "cifar100.npz", x_train=colour, y_train=Y)
@@ -310,8 +310,8 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({}, "in the file: nothing"),
-        ({"x": X, "y": Y}, "needed: x_train, y_train; optional: x_test, y_test; in the file: x, y"),
+        ({}, "holds nothing"),
+        ({"x": X, "y": Y}, "must hold x_train, y_train, may hold x_test, y_test; holds x, y"),
         ({"x_train": X, "y_train": Y, "x_test": X}, "x_test and y_test come together"),
         ({"x_train": X, "y_train": Y[:3]}, "20 inputs and 3 labels"),
         ({"x_train": X[:0], "y_train": Y[:0]}, "no samples"),

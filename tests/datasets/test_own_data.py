@@ -75,7 +75,7 @@ def test_kinds_of_tensors() -> None:
     assert np.array_equal(next(as_samples((half, Y)).batches())[0], half.float().numpy())
     colour = torch.randint(0, 256, (50, 3, 5, 5), dtype=torch.uint8)
     assert as_samples((colour, Y)).input_shape == (3, 5, 5)
-    with pytest.raises(PactError, match="cannot be made an array"):
+    with pytest.raises(PactError, match="cannot be converted to an array"):
         as_samples((torch.eye(50).to_sparse(), Y))
 
 
@@ -156,9 +156,9 @@ def test_a_stream_is_not_kept() -> None:
         ([{"x": X, "y": Y}], "pairs .*got dict"),
         ([(X, Y), (X[:, :3], Y)], r"batch from sample 50: inputs of shape \(3,\) after inputs of shape \(4,\)"),
         ([(X, Y), (np.full((1, 4), np.nan), np.zeros(1, int))], "sample 50: the input holds NaN"),
-        ([(X, Y), (X, np.where(Y == 1, -5, Y))], "sample 51: labels are from 0"),
-        ([(X, Y), (X, Y / 2)], "sample 51: labels are integers"),
-        ([(X, Y), (X, Y[:9])], "sample 59 lacks"),
+        ([(X, Y), (X, np.where(Y == 1, -5, Y))], "sample 51: labels must be from 0"),
+        ([(X, Y), (X, Y / 2)], "sample 51: labels must be integers"),
+        ([(X, Y), (X, Y[:9])], "sample 59 has only one"),
         ([(X, np.zeros(50, int))], "only one class: every label is 0"),
     ],
 )
@@ -180,7 +180,7 @@ def test_number_of_classes() -> None:
     assert as_samples((X, Y), classes=7).classes == 7
     assert as_samples(Items(), classes=7).classes == 7
     for source in ((X, Y), Items()):
-        with pytest.raises(PactError, match="sample 2: labels are from 0 to 1, got 2"):
+        with pytest.raises(PactError, match="sample 2: labels must be from 0 to 1, got 2"):
             as_samples(source, classes=2)
         with pytest.raises(PactError, match="classes: must be an integer"):
             as_samples(source, classes=1)
@@ -225,7 +225,7 @@ def test_as_data_with_a_test_set_of_its_own() -> None:
     few = as_data((X, Y), test=(X[:3], np.zeros(3, int)))
     assert few.test is not None
     assert (few.test.count, few.test.classes) == (3, 3)
-    with pytest.raises(PactError, match="own data test, sample 0: labels are from 0 to 2, got 3"):
+    with pytest.raises(PactError, match="own data test, sample 0: labels must be from 0 to 2, got 3"):
         as_data((X, Y), test=(X, np.full(50, 3)))
     with pytest.raises(PactError, match="have 10 classes, not 4"):
         as_data("digits", classes=4)

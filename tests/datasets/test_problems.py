@@ -134,7 +134,7 @@ def test_copies_within_a_part() -> None:
 def test_training_inputs_in_the_test_part() -> None:
     train = _part()
     problem = _only(_data(train, (train[0][:100], train[1][:100])), copies=True)
-    assert problem.what == "100 training inputs stand in the test part as well"
+    assert problem.what == "100 training inputs are in the test part as well"
     assert problem.where == "own test"
 
 

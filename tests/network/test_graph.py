@@ -220,7 +220,7 @@ def test_nonsense_is_refused() -> None:
         Graph((node,), 1)
     with pytest.raises(PactError, match=r"graph, node 1: .*not made from nodes before it"):
         Graph((node, Node(1, "add", "", 1, (1,), ())), 1)
-    with pytest.raises(PactError, match="graph: nodes are from 0 to 0, got 7"):
+    with pytest.raises(PactError, match="graph: must be a node from 0 to 0, got 7"):
         Graph((node,), 0).readers(7)
     network: Network = trace(With(), drawn(4))
     for ask, index in ((network.readers, 2), (network.is_cut_point, -1), (network.feeders, 0), (network.entries, 3)):

@@ -85,7 +85,7 @@ def test_bad_input_is_refused() -> None:
     network = identity()
     with pytest.raises(PactError, match=r"model: must be a torch.nn.Module, or the path .*, got dict"):
         measure_margins({}, drawn(3).train)  # type: ignore[arg-type]
-    with pytest.raises(PactError, match=r"takes inputs of shape \(3,\) and tells 3 classes, the samples have \(4,\)"):
+    with pytest.raises(PactError, match=r"takes inputs of shape \(3,\) and has 3 classes, the samples have \(4,\)"):
         measure_margins(network, drawn(4).train)
     nn.init.constant_(network.module.get_parameter("weight"), 1e38)
     with pytest.raises(PactError, match="sample 0: NaN or infinite logits"):

@@ -237,7 +237,7 @@ def test_unlabelled_files(tmp_path: Path, case: Case) -> None:
     (tmp_path / "torn.npz").write_bytes((tmp_path / "u.npz").read_bytes()[:900])
     np.savez(tmp_path / "pickled.npz", x=np.array([{}], dtype=object))
     for name, part in (
-        ("named.npz", "needed: one array x; in the file: inputs"),
+        ("named.npz", "must hold one array x; holds inputs"),
         ("torn.npz", "cannot be read"),
         ("pickled.npz", "plain numbers|cannot be read"),
         ("absent.npz", "no such file"),

@@ -106,7 +106,7 @@ def test_bad_key_is_refused(key: object) -> None:
         ({"folder": "f", "number": {1}}, r"arguments\['number'\]: a value of type set"),
         ({"folder": "f", "number": [1, {"a": math.inf}]}, r"arguments\['number'\]\[1\]\['a'\]: inf is not"),
         ({"folder": "f", "number": {2: 1}}, "names in a JSON object are text, got 2"),
-        ([1], "arguments are a dict, got list"),
+        ([1], "arguments: must be a dict, got list"),
         ({"folder": "f"}, r"the arguments do not fit square\(.*missing a required argument: 'number'"),
         ({"folder": "f", "number": 1, "extra": 1}, "unexpected keyword argument 'extra'"),
     ],
@@ -124,5 +124,5 @@ def test_argument_that_contains_itself_is_refused() -> None:
 
 
 def test_version_is_text() -> None:
-    with pytest.raises(PactError, match="a version is text"):
+    with pytest.raises(PactError, match="version: must be a str"):
         make(version=1)

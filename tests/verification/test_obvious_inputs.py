@@ -46,7 +46,7 @@ def test_anything_else_is_named(verb: Any, wrong: object, digits: Data) -> None:
 @pytest.mark.parametrize("verb", [certify, verify])
 def test_other_arguments_of_the_wrong_kind(verb: Any, certified: Pact, digits: Data) -> None:
     for arguments, part in (
-        ({"base": 3}, "a Base or the path of its file is needed, got int"),
+        ({"base": 3}, "must be a Base or the path of its file, got int"),
         ({"model": 3}, "Module or the function that makes it, got int"),
         ({"model": "net"}, "does not name a function"),
         ({"base_data": 3}, "samples cannot be made from int"),

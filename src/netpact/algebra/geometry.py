@@ -103,7 +103,7 @@ class ConvolutionOptions:
         check_choice(self.padding_mode, _GAINS, where="padding_mode")
         if self.transposed and (self.padding_mode != "zeros" or isinstance(self.padding, str)):
             raise PactError(
-                f"a transposed convolution has padding in numbers and mode zeros, got {self.padding!r}, "
+                f"a transposed convolution must have padding in numbers and mode zeros, got {self.padding!r}, "
                 f"{self.padding_mode!r}",
                 where="padding",
             )

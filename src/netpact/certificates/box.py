@@ -24,7 +24,7 @@ MAX_BOX_BYTES = 1 << 16
 class BoxCertificate(Statement):
     """A proven bound on the risk of every network in a box around the one in the file, the original among them.
 
-    compressed       the certificate of the network in the file, with the same delta: another statement, which tells
+    compressed       the certificate of the network in the file, with the same delta: another statement, which gives
                      message, data and prior
     box              a second message, in hexadecimal digits: how far each layer may be from the file's
     code_bits        of the message and of the box together, each with its length announced

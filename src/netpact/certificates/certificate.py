@@ -216,7 +216,7 @@ class Certificate(Statement):
     def _check_order(self) -> None:
         if self.helper is None:
             if self.order or self.order_source:
-                raise PactError("no samples are set aside by their places here", where="order")
+                raise PactError("no samples are held out by their places here", where="order")
             return
         if not self.order:  # a certificate from before the order was stated: nothing is known of it
             object.__setattr__(self, "order", "declared")

@@ -22,7 +22,7 @@ _WORDS = ("theorem", "sentence", "assumptions", "declarations")
 
 @dataclass(frozen=True)
 class Layout:
-    """How a statement stands in JSON. A field that is not named here is a key of its own.
+    """How a statement is written in JSON. A field that is not named here is a key of its own.
 
     groups    nested objects: what each of their keys is as a field
     records   fields that are records of their own, with to_json and from_json

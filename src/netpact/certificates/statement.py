@@ -14,7 +14,7 @@ from netpact.core.percent import percent_up
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_FIRST = ("bound", "data_name", "original_name", "delta", "message_bytes", "samples")  # what one line should tell
+_FIRST = ("bound", "data_name", "original_name", "delta", "message_bytes", "samples")  # what one line should show
 
 
 class Statement(Displayed):

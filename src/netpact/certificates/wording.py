@@ -20,7 +20,7 @@ _FORM_NAMES = {
 
 
 def theorem(certificate: Certificate) -> str:
-    relative = "" if certificate.helper is None else ", relative to a network computed from other samples"
+    relative = "" if certificate.helper is None else ", encoded against a network computed from other samples"
     return (
         f"Langford 2005, {_FORM_NAMES[certificate.form]} with an Occam prior given by a prefix code{relative}: "
         "Arora et al. 2018, Theorem 2.1 made exact."
@@ -155,7 +155,7 @@ def _order(certificate: Certificate) -> str:
 
 def _order_premise(certificate: Certificate, helper: Helper) -> str:
     if certificate.order == "published":
-        return "The samples stand in the order of the published data set, which nobody here could choose."
+        return "The samples are in the order of the published data set, which nobody here could choose."
     if certificate.order == "public-seed":
         return (
             "The samples are sorted by the SHA-256 of their inputs before they are split, so their order in a data "

@@ -60,6 +60,6 @@ def wrong_kind(value: object, *, needed: str, where: str, hint: str = "") -> Pac
     """The error for an argument of another kind than the one needed; a class is told apart from its instances."""
     if isinstance(value, type):
         return PactError(
-            f"must be {needed}, got the class {value.__name__}", where=where, hint=hint or "make one of it"
+            f"must be {needed}, got the class {value.__name__}", where=where, hint=hint or "create an instance"
         )
     return PactError(f"must be {needed}, got {type(value).__name__}", where=where, hint=hint)

@@ -33,7 +33,7 @@ def write_atomically(path: str | Path, content: bytes) -> Path:
 def check_place(path: str | Path) -> Path:
     """Refuse a place that write_atomically would refuse, before the work whose result goes there; leaves no trace.
 
-    Tried out by an empty file in the folder, or in the first one above it that exists: permissions do not tell all.
+    Tried out by an empty file in the folder, or in the first one above it that exists: permissions alone do not say.
     """
     target = _file_name(path)
     temporary = _beside(target)

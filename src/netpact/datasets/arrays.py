@@ -27,7 +27,7 @@ def to_array(value: object, *, where: str) -> NDArray[Any]:
         else:
             array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise PactError(f"this cannot be made an array: {error}", where=where, hint="give a dense array") from error
+        raise PactError(f"cannot be converted to an array: {error}", where=where, hint="give a dense array") from error
     if isinstance(value, np.ma.MaskedArray):
         raise PactError("a masked array", where=where, hint="fill or leave out the masked samples first")
     return array
@@ -41,12 +41,12 @@ def check_inputs(x: NDArray[Any], *, where: str, first: int = 0) -> NDArray[Any]
     """
     if x.ndim not in (2, 3, 4) or 0 in x.shape[1:]:
         raise PactError(
-            f"inputs have shape (n, features), (n, h, w), (n, c, h, w) or, as uint8, (n, h, w, c); got {x.shape}",
+            f"inputs must have shape (n, features), (n, h, w), (n, c, h, w) or, as uint8, (n, h, w, c); got {x.shape}",
             where=where,
         )
     if x.dtype != np.uint8 and x.dtype.kind != "f":
         raise PactError(
-            f"inputs are uint8 images or floating-point numbers, got {x.dtype}",
+            f"inputs must be uint8 images or floating-point numbers, got {x.dtype}",
             where=where,
             hint="use astype(np.uint8) for images with values 0 to 255, astype(np.float32) for anything else",
         )
@@ -75,17 +75,20 @@ def check_labels(y: NDArray[Any], *, count: int, where: str, first: int = 0) -> 
     """int64 labels of shape (count,), each from 0 to MAX_CLASSES - 1; `first` is the index of y[0]."""
     if y.ndim != 1:
         raise PactError(
-            f"labels have shape (n,), got {y.shape}", where=where, hint="one class number for each sample, not one-hot"
+            f"labels must have shape (n,), got {y.shape}",
+            where=where,
+            hint="one class number per sample, not one-hot",
         )
     if len(y) != count:
         raise PactError(
-            f"{count} inputs and {len(y)} labels: sample {first + min(count, len(y))} lacks its other half", where=where
+            f"{count} inputs and {len(y)} labels: sample {first + min(count, len(y))} has only one",
+            where=where,
         )
     if y.dtype.kind not in "iu":
         whole = y == np.floor(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
         index = int(np.argmin(whole)) if len(y) else 0
         raise PactError(
-            f"labels are integers, got {y.dtype}" + (f" {y[index]!s:.40}" if len(y) else ""),
+            f"labels must be integers, got {y.dtype}" + (f" {y[index]!s:.40}" if len(y) else ""),
             where=f"{where}, sample {first + index}",
             hint="number the classes from 0 and use astype(np.int64)",
         )
@@ -98,7 +101,7 @@ def check_range(y: NDArray[Any], *, classes: int, where: str, first: int = 0) ->
     if outside.any():
         index = int(np.argmax(outside))
         raise PactError(
-            f"labels are from 0 to {classes - 1}, got {int(y[index])}",
+            f"labels must be from 0 to {classes - 1}, got {int(y[index])}",
             where=f"{where}, sample {first + index}",
             hint="number the classes from 0; if the number of classes is too small, give it with classes=",
         )

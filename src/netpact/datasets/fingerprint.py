@@ -31,7 +31,7 @@ class Fingerprinter:
     def update(self, x: NDArray[np.float32], y: NDArray[np.int64]) -> None:
         where = f"fingerprint, sample {self.count}"
         if x.dtype != np.float32 or y.dtype != np.int64:
-            raise PactError(f"inputs are float32 and labels int64, got {x.dtype} and {y.dtype}", where=where)
+            raise PactError(f"inputs must be float32 and labels int64, got {x.dtype} and {y.dtype}", where=where)
         if x.shape[1:] != self.input_shape or y.shape != x.shape[:1]:
             raise PactError(
                 f"inputs of shape (n, *{self.input_shape}) and labels of shape (n,), got {x.shape} and {y.shape}",

@@ -78,7 +78,7 @@ def _data_keys(names: list[str], path: Path) -> tuple[str, ...]:
     if not found.issuperset(TRAIN_KEYS):
         present = ", ".join(sorted(found)) or "nothing"
         raise PactError(
-            f"needed: {', '.join(TRAIN_KEYS)}; optional: {', '.join(TEST_KEYS)}; in the file: {present}",
+            f"must hold {', '.join(TRAIN_KEYS)}, may hold {', '.join(TEST_KEYS)}; holds {present}",
             where=str(path),
         )
     if found.isdisjoint(TEST_KEYS):

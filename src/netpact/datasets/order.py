@@ -42,7 +42,7 @@ def sort_samples(data: Data | object) -> Data:
 
 
 def is_sorted(samples: Samples, *, repeats: bool = False) -> bool:
-    """Whether samples stand as sort_samples puts them; without exact copies, unless the distribution repeats values.
+    """Whether samples are in the order of sort_samples; without exact copies, unless the distribution repeats values.
 
     The split depends on the number of samples: with copies, which nobody counts, one could try many numbers.
     """

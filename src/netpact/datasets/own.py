@@ -22,7 +22,7 @@ def as_samples(source: object, *, name: str = "own data", classes: int | None = 
     Data sets and loaders are read once here, and again in every pass: they may be larger than memory, but have to give
     the same samples in the same order each time.
 
-    classes  the number of classes, where it is more than the highest label tells
+    classes  the number of classes, where it is more than the highest label + 1
     """
     if isinstance(source, Samples):
         if classes is not None and classes != source.classes:

@@ -18,7 +18,7 @@ _LEAST_SIDE = 8  # a first axis of so many is rows of an image, not channels
 _LOOKED_AT = 2048  # samples of each part whose values are compared
 _APART = 3.0  # parts whose values spread by such a factor more are not drawn alike
 _EXPECTED = 10  # a class of which so many test samples are expected does not miss by chance
-_COPIED = 0.002  # the share of copies that is worth a warning; a few stand in many a published data set
+_COPIED = 0.002  # the share of copies that is worth a warning; many published data sets have a few
 _NAMED = 5
 
 
@@ -79,7 +79,7 @@ def copies_in(summary: dict[str, object]) -> Iterator[Problem]:
     shared = summary["train_inputs_in_test"]
     if isinstance(shared, int) and shared > _COPIED * min(content["count"] for content in parts.values()):
         yield Problem(
-            f"{shared:,} training inputs stand in the test part as well",
+            f"{shared:,} training inputs are in the test part as well",
             parts["test"]["name"],
             "the test error then says little about new samples; take them out of one of the parts",
         )

@@ -22,7 +22,7 @@ BEST = "best.pact"
 
 @dataclass(frozen=True)
 class Earlier:
-    """What stands in the place of best.pact.
+    """What is in the place of best.pact.
 
     bound    certified for the same data and delta, and verified here; None where the two cannot be compared
     reason   why not

@@ -6,7 +6,7 @@ covers all that could have been chosen, so looking at many candidates costs noth
 Every candidate is tried at a few rates and judged by the bound: features are fixed or learned, and a sparse matrix of
 signs is trained as their head. The best two get a round of single changes of signs, and the better of them is searched
 on in rounds until the budget is used up. A round starts where the last one ended, and every finished trial is kept in
-the folder: an interrupted search goes on, and `rounds` repeats one exactly.
+the folder: an interrupted search resumes, and `rounds` repeats one exactly.
 """
 
 from __future__ import annotations

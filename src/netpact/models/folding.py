@@ -1,4 +1,4 @@
-"""From a network with batch norm as it was trained to the same one without: fewer numbers to tell."""
+"""From a network with batch norm as it was trained to the same one without: fewer numbers to encode."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _check(module: nn.Module) -> Architecture:
 
 
 def _count(module: nn.Module) -> int:
-    """The memory is there already: a limit would only be in the way. The folded form never has more parameters."""
+    """The memory is there already: a limit would serve nothing. The folded form never has more parameters."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 

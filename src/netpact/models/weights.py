@@ -113,7 +113,7 @@ _READERS: dict[str, Callable[[str | Path], dict[str, torch.Tensor]]] = {
 
 
 def fill_module(module: nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:
-    """Copy named tensors into the module, or change nothing and tell everything that does not fit."""
+    """Copy named tensors into the module, or change nothing and list everything that does not fit."""
     state = module.state_dict()
     _check_shapes(_shapes(tensors), _shapes(state), where=where)
     kinds = [

@@ -76,7 +76,7 @@ class Graph:
 
     def _check(self, index: int) -> int:
         if not 0 <= index < len(self.nodes):
-            raise PactError(f"nodes are from 0 to {len(self.nodes) - 1}, got {index}", where="graph")
+            raise PactError(f"must be a node from 0 to {len(self.nodes) - 1}, got {index}", where="graph")
         return index
 
 

@@ -17,7 +17,7 @@ from netpact.network.rounding.counting import Logits, margins_between, refuse_ba
 from netpact.network.tracing import Network, trace
 
 _BATCH = 512
-_SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # that a summary tells
+_SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # that a summary gives
 
 
 @dataclass(frozen=True, eq=False)

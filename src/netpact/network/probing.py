@@ -22,7 +22,7 @@ PROBE = 4  # samples in the batch that is run to look at a network
 
 @dataclass(frozen=True)
 class Probed:
-    """What a Recording tells, complete where there are no problems."""
+    """What a Recording shows, complete where there are no problems."""
 
     problems: tuple[str, ...]
     graph: Graph | None = None

@@ -24,7 +24,7 @@ class Layer:
     """One run of a layer with parameters. index counts from 1 in execution order.
 
     name        of its module; a module that runs several times gives several layers
-    parameters  of its module: the rows of a repeated or tied layer tell the same numbers again
+    parameters  of its module: the rows of a repeated or tied layer list the same numbers again
     call        which run of its module this is, from 1
     node        what it returned, in the network's graph
     """
@@ -72,7 +72,7 @@ class Network:
         given = (samples.input_shape, samples.classes)
         if wanted != given:
             raise PactError(
-                f"the network takes inputs of shape {wanted[0]} and tells {wanted[1]} classes, "
+                f"the network takes inputs of shape {wanted[0]} and has {wanted[1]} classes, "
                 f"the samples have {given[0]} and {given[1]}",
                 where=samples.name,
             )

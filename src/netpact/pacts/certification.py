@@ -138,7 +138,7 @@ def _state_hold_out(subject: Subject, *, delta: float) -> Helper | None:
         return None
     if base.recipe is None:
         raise PactError(
-            "the message tells a network relative to a helper, but this base has no recipe",
+            "the message is encoded against a helper, but this base has no recipe",
             where=f"base {base.name}",
             hint="take the helper that train_helper gave, or its file: the recipe goes into the certificate",
         )

@@ -13,7 +13,8 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import cast
 
-from netpact.core.errors import PactError
+from netpact.core.checks import check_instance
+from netpact.core.errors import PactError, wrong_kind
 from netpact.core.json import JsonValue, decode_json, encode_json
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/=+,:@-]{0,199}")
@@ -42,10 +43,9 @@ class Task:
                 "the first a letter or a digit",
                 where="key",
             )
-        if not isinstance(self.version, str):
-            raise PactError(f"a version is text, got {self.version!r}", where=f"task {self.key}")
+        check_instance(self.version, str, where=f"task {self.key}, version")
         if not isinstance(self.arguments, Mapping):
-            raise PactError(f"arguments are a dict, got {type(self.arguments).__name__}", where=f"task {self.key}")
+            raise wrong_kind(self.arguments, needed="a dict", where=f"task {self.key}, arguments")
         _check_importable(self.function, where=f"task {self.key}")
         text = encode_json(dict(self.arguments), where=f"task {self.key}: arguments")
         object.__setattr__(self, "arguments", decode_json(text, where="arguments"))
@@ -91,7 +91,7 @@ def _check_call(task: Task) -> None:
     try:
         signature = inspect.signature(task.function)
     except ValueError:
-        return  # some built-in functions do not tell their parameters
+        return  # some built-in functions do not list their parameters
     try:
         signature.bind(**task.arguments)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""One file from which a training run goes on as if it had never stopped. Tensors and JSON, never pickle."""
+"""One file from which a training run resumes as if it had never stopped. Tensors and JSON, never pickle."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def load_checkpoint(
         raise PactError(f"the file is not a {_KIND}", where=where, hint="choose another file name")
     _check_same_run(note.get("identity"), identity, where=where)
     if note.get("digest") != _digest(found.tensors):
-        raise PactError("the tensors are not those that were saved", where=where, hint="delete it to start anew")
+        raise PactError("the tensors are not those that were saved", where=where, hint="delete it to start again")
     history = parse_history(note.get("history"), where=where)
     module_state = {
         name.removeprefix(_MODULE): value for name, value in found.tensors.items() if name.startswith(_MODULE)
@@ -90,7 +90,7 @@ def _check_same_run(saved: object, wanted: Mapping[str, str], *, where: str) -> 
         raise PactError(
             f"belongs to another run: different {', '.join(other)}",
             where=where,
-            hint="repeat the earlier run's settings to go on with it, or choose another file to start anew",
+            hint="repeat the earlier run's settings to resume it, or choose another file to start again",
         )
 
 

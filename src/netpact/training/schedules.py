@@ -82,7 +82,7 @@ def read_schedule(record: object, *, where: str) -> object:
     if not isinstance(record, Mapping):
         return record
     if "factor" not in record or len(record) != 2 or not ("every" in record or isinstance(record.get("at"), list)):
-        raise PactError("a decay needs exactly the fields factor and every, or factor and at", where=where)
+        raise PactError("must have exactly the fields factor and every, or factor and at", where=where)
     return Decay(factor=record["factor"], every=record.get("every"), at=tuple(record.get("at", ())))
 
 

@@ -1,8 +1,8 @@
 """Numbers in the code of a user's module: no message counts them, so there must be next to none.
 
 A certificate for a user's own module declares that its code holds nothing learned. What can be seen is looked at:
-arrays, lists, texts and numbers that `forward` can reach. Many are refused, some are told, and so are names in the code
-that read files or hide what they do.
+arrays, lists, texts and numbers that `forward` can reach. Many are refused, some give a warning, and so do
+names in the code that read files or hide what they do.
 """
 
 from __future__ import annotations

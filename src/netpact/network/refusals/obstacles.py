@@ -101,7 +101,7 @@ def _holds_parameters(part: nn.Module) -> bool:
 
 
 def _wrapper(part: nn.Module) -> str:
-    """What to do about a module that only stands around another one, or "" for any other module."""
+    """What to do about a module that only wraps another one, or "" for any other module."""
     if isinstance(part, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
         return "spreads batches over devices: give its .module"
     if isinstance(part, torch.jit.ScriptModule):

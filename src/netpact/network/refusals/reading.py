@@ -1,7 +1,7 @@
-"""Files that a module reads while it is made or run: what stands in them is in no message.
+"""Files that a module reads while it is made or run: what they hold is in no message.
 
-Python tells such events to audit hooks. One hook is set, once, and looks only while a module of the user is made or run
-in the same thread. Libraries that open files without Python are not seen.
+Python reports such events to audit hooks. One hook is set, once, and looks only while a module of the user is made or
+run in the same thread. Libraries that open files without Python are not seen.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def no_files(where: str) -> Iterator[None]:
         seen, _looking.seen = _looking.seen, before
     if seen:
         raise PactError(
-            f"reads {', '.join(dict.fromkeys(seen))}: what stands there would not be counted",
+            f"reads {', '.join(dict.fromkeys(seen))}: what is in there would not be counted",
             where=where,
             hint="make the module without its weights, they come from the message; register other numbers with "
             "register_buffer",

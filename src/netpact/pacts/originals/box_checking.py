@@ -101,7 +101,7 @@ def _compare_original(module: nn.Module, original: nn.Module, box: Box, samples:
 
 
 def _recount(module: nn.Module, box: Box, samples: Samples, arithmetic: str, progress: Progress | None) -> int:
-    """Count anew, the other way round: the pairs of classes that no network in the box can tell otherwise.
+    """Count again, the other way round: the pairs of classes that no network in the box can tell otherwise.
 
     g_a - g_b > sqrt(2) E   if and only if   (g_a - g_b)^2 > 2 E^2 and g_a > g_b
     """

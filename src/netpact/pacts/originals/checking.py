@@ -110,7 +110,7 @@ def _compare_statement(
 
 
 def _recount(module: nn.Module, arithmetic: str, original: nn.Module, fresh: Samples, progress: Progress | None) -> int:
-    """Count anew, the other way round: a sample is agreed on if one class beats all others in both networks."""
+    """Count again, the other way round: a sample is agreed on if one class beats all others in both networks."""
     first, second = ToleranceRun(module, arithmetic), ToleranceRun(original, ORIGINAL_ARITHMETIC)
     agreed = 0
     for one, other in logit_bounds(first, second, fresh, batch=_BATCH, progress=progress):

@@ -76,7 +76,7 @@ def logit_bounds(
         one, other = (Bounds(logits.values - logits.spread, logits.values + logits.spread) for logits in pair)
         if one.lower.shape != other.lower.shape:
             raise PactError(
-                f"the compressed network tells {one.lower.shape[1]} classes, the original {other.lower.shape[1]}",
+                f"the compressed network has {one.lower.shape[1]} classes, the original {other.lower.shape[1]}",
                 where="original network",
             )
         yield one, other

@@ -48,7 +48,7 @@ def _read_inputs(path: Path) -> NDArray[Any]:
     def choose(names: list[str]) -> tuple[str, ...]:
         if names.count(_KEY) != 1:
             present = ", ".join(sorted(names)) or "nothing"
-            raise PactError(f"needed: one array {_KEY}; in the file: {present}", where=str(path), hint=hint)
+            raise PactError(f"must hold one array {_KEY}; holds {present}", where=str(path), hint=hint)
         return (_KEY,)
 
     return read_arrays(path, choose, hint=hint)[_KEY]

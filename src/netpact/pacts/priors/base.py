@@ -29,14 +29,14 @@ from netpact.training import Recipe
 if TYPE_CHECKING:
     from torch import nn
 
-HELPER_NOTE = "helper"  # the key in a weight file's note under which a helper's data and recipe stand
+HELPER_NOTE = "helper"  # the key in a weight file's note of a helper's data and recipe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Base(Displayed):
     """Named tensors, and what is known about where they came from.
 
-    data_fingerprint  of the data the base was trained on, as far as its file tells; "" if it does not. For a helper: of
+    data_fingerprint  of the data the base was trained on, as far as its file says; "" if it does not. For a helper: of
                       all the training data, of which it has seen a part
     recipe            of a helper network; None for a base from other data
     retrained         a helper that was made here from its recipe, not read from a file
@@ -127,7 +127,7 @@ def as_base(source: Base | str | Path | object, *, max_parameters: Limits | int 
     if isinstance(source, (str, Path)):
         return open_base(source, max_parameters=max_parameters)
     raise PactError(
-        f"a Base or the path of its file is needed, got {type(source).__name__}",
+        f"must be a Base or the path of its file, got {type(source).__name__}",
         where="base",
-        hint="open_base(path) opens one, base_of(module, name=...) makes one of a trained module",
+        hint="open_base(path) opens one, base_of(module, name=...) makes one from a trained module",
     )

@@ -12,15 +12,15 @@ from netpact.pacts.priors.base import Base
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What a certificate stands on.
+    """What a certificate rests on.
 
     prior    its kind: a key of certificates.PRIORS
     samples  those that errors are counted on: all training samples, or those that the helper has not seen
     copies   exact copies among them, of each other or of what the helper has seen; left out of the samples unless the
              distribution is declared to repeat values
-    split    of a data-dependent prior, as the message tells it
-    published  whether samples that were split stand in the order of a published data set
-    base_data_fingerprint  of a transfer prior: what the base was trained on, or "" where nobody tells
+    split    of a data-dependent prior, as the message says it
+    published  whether samples that were split are in the order of a published data set
+    base_data_fingerprint  of a transfer prior: what the base was trained on, or "" where nobody says
     """
 
     prior: str
@@ -42,7 +42,7 @@ def find_ground(
 ) -> Ground:
     """The kind of prior. A base that has seen certified samples, as far as can be told, is a PactError.
 
-    split    as the decoded message tells it
+    split    as the decoded message says it
     own      the network is a user's own module
     repeats  the distribution is declared to repeat values: copies are draws like any others
     """

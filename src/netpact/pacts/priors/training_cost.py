@@ -1,4 +1,4 @@
-"""What training by a recipe from an untrusted file would cost: told, and refused, before it begins."""
+"""What training by a recipe from an untrusted file would cost: refused before it begins if it is too much."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What an agreement says: the statement in the verifier's own words, with the names of what the verifier was given.
 
 A name in a file is the word of whoever wrote it. Where it names something that is identified by a hash, it may differ:
-files are renamed. The verdict then bears the verifier's name, and a note tells the other.
+files are renamed. The verdict then bears the verifier's name, and a note gives the other.
 """
 
 from __future__ import annotations

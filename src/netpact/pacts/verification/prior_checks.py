@@ -25,7 +25,7 @@ def compare_prior(certificate: Certificate, base: Base | None, ground: Ground) -
         return _compare_helper(certificate, certificate.helper, base, ground)
     if base.sha256 != certificate.base_sha256:
         return [f"the base network's sha256 is {base.sha256}, the certificate says {certificate.base_sha256}"], ""
-    # Without the base's data, and where its file tells nothing, the stated fingerprint is a declaration.
+    # Without the base's data, and where its file says nothing, the stated fingerprint is a declaration.
     told = ground.base_data_fingerprint
     if told and told != certificate.base_data_fingerprint:
         stated = certificate.base_data_fingerprint or "nothing"
@@ -55,7 +55,7 @@ def compare_order(certificate: Certificate, ground: Ground, samples: Samples) ->
     """Is the stated order of the samples what is found here? A declared one cannot be checked, and stays a premise."""
     if certificate.order == "published" and not ground.published:
         return [
-            "the certificate says that the samples stand in the order of a published data set, but their fingerprint "
+            "the certificate says that the samples are in the order of a published data set, but their fingerprint "
             "is that of none"
         ]
     if certificate.order == "public-seed" and not is_sorted(samples, repeats=certificate.repeats):

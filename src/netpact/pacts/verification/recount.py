@@ -21,7 +21,7 @@ class Recount(NamedTuple):
 
 
 def count_anew(module: nn.Module, samples: Samples, arithmetic: str, progress: Progress | None = None) -> Recount:
-    """Count anew, the other way round: find the class that surely wins, if there is one, and compare with the label.
+    """Count again, the other way round: find the class that surely wins, if there is one, and compare with the label.
 
     A near tie is a sample whose label has the highest logit of all, though not surely.
     """

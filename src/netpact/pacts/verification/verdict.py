@@ -46,7 +46,7 @@ class Verdict(Displayed):
         return row | {name: percent_up(value) for name, value in bounds.items() if isinstance(value, float)}
 
     def display_rows(self) -> list[dict[str, object]]:
-        """Agreed or not, then why not; a bound is shown only where it stands."""
+        """Agreed or not, then why not; a bound is shown only where it is agreed."""
         stated = {"bound": self.certificate.bound} if self.agreed and self.certificate is not None else {}
         own = {"counted": self.counted, "own_bound": self.own_bound, "test_error": self.test_error, "given": self.given}
         against = {"contradicted": True} if self.contradicted else {}
