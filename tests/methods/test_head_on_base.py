@@ -160,10 +160,10 @@ def test_bad_options_die_at_construction(base: Base, options: dict[str, Any], wh
 def test_by_name(base: Base) -> None:
     method = make_method("head-on-base", {"steps": "7", "bit_price": "0.5"}, base=base)
     assert repr(method) == "HeadOnBase(base='ground', steps=7, restarts=2, bit_price=0.5, seed=0)"
-    with pytest.raises(PactError, match="head-on-base tells a network relative to a base network, and there is none"):
+    with pytest.raises(PactError, match="head-on-base encodes a network against a base network, and there is none"):
         make_method("head-on-base", {})
     wrong: Any = "ground.safetensors"
-    with pytest.raises(PactError, match=r"a Base is needed, got str.*open_base"):
+    with pytest.raises(PactError, match=r"must be a Base, got str.*open_base"):
         HeadOnBase(wrong)
 
 
