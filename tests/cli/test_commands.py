@@ -17,7 +17,7 @@ import pytest
 from cli.fresh_process import NETPACT
 
 from netpact.cli.app import run
-from netpact.methods.options import METHODS
+from netpact.methods import METHODS
 
 VERIFY_KEYS = {
     "agreed",
@@ -210,6 +210,7 @@ _COMMANDS = [
     "data",
     "train",
     "measure",
+    "methods",
     "compress",
     "search",
     "certify",
@@ -232,12 +233,14 @@ def test_help_fits_eighty_columns(
         assert all(any(line.lstrip("│ ").startswith(name) for line in lines) for name in _COMMANDS)
 
 
-def test_help_of_compress_names_every_method_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["compress", "--help"]) == 0
-    told = capsys.readouterr().out
+def test_methods_names_every_method_and_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["methods"]) == 0
+    told = capsys.readouterr().err
     for name, method in METHODS.items():
-        assert f"{name}:" in told
-        assert all(field.name in told for field in fields(cast(Any, method)))
+        assert f"\n{name}" in f"\n{told}"
+        assert all(f"{field.name}=" in told for field in fields(cast(Any, method)) if field.name != "base")
+    assert run(["compress", "--help"]) == 0
+    assert "netpact methods" in capsys.readouterr().out
 
 
 def test_help_does_not_import_torch() -> None:

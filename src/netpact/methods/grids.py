@@ -17,7 +17,7 @@ from netpact.methods import fitting
 from netpact.methods.fitting import Array
 
 BITS = range(2, 17)  # of an even grid
-_DEFAULT_BITS = 4
+_DEFAULT_BITS, _TERNARY_BITS = 4, 2
 
 
 class Grid(ABC):
@@ -147,17 +147,16 @@ GRIDS: Mapping[str, type[UniformGrid] | type[CodebookGrid] | type[TernaryGrid]] 
 )
 
 
-def make_grid(name: str, *, bits: int | None = None, density: float = 0.3, per_channel: bool = False) -> Grid:
-    """The grid that a method's options describe; each method that rounds numbers takes these.
+def default_bits(name: str, *, uniform: int = _DEFAULT_BITS) -> int:
+    return {"uniform": uniform, "ternary": _TERNARY_BITS}.get(name, _DEFAULT_BITS)
 
-    bits  4 by default; a ternary grid has always 2
-    """
+
+def make_grid(name: str, *, bits: int | None = None, density: float = 0.3, per_channel: bool = False) -> Grid:
+    """The grid that a method's options describe; each method that rounds numbers takes some of these."""
     check_choice(name, GRIDS, where="grid")
-    TernaryGrid(density)
+    ternary = TernaryGrid(density)
+    bits = default_bits(name) if bits is None else bits
     if name == "ternary":
-        check_integer(2 if bits is None else bits, where="bits", least=2, most=2)
-        grid: Grid = TernaryGrid(density)
-    else:
-        kind = UniformGrid if name == "uniform" else CodebookGrid
-        grid = kind(_DEFAULT_BITS if bits is None else bits)
+        check_integer(bits, where="bits", least=_TERNARY_BITS, most=_TERNARY_BITS)
+    grid = ternary if name == "ternary" else UniformGrid(bits) if name == "uniform" else CodebookGrid(bits)
     return PerChannel(grid) if check_flag(per_channel, where="per_channel") else grid

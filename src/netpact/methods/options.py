@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
-from typing import Any
+from typing import Any, TypedDict
 
 from netpact.core.errors import PactError, one_of
 from netpact.methods.method import METHODS, Method
@@ -30,20 +30,25 @@ def make_method(name: str, options: Mapping[str, str], *, base: Base | None = No
     return made
 
 
-def describe_methods() -> list[dict[str, object]]:
-    """Name, purpose and options of every method, with their defaults: a row each."""
+class MethodRow(TypedDict):
+    method: str
+    does: str
+    options: dict[str, object]
+    needs_base: bool
+
+
+def describe_methods() -> list[MethodRow]:
+    """Every method with its options and their defaults, by name."""
     return [
-        {
-            "method": name,
-            "does": (method.__doc__ or "").strip().split("\n")[0],
-            "options": {
-                field.name: None if field.default is MISSING else field.default
-                for field in _fields(name)
-                if field.name != _BASE
+        MethodRow(
+            method=name,
+            does=(METHODS[name].__doc__ or "").strip().split("\n")[0],
+            options={
+                one.name: None if one.default is MISSING else one.default for one in _fields(name) if one.name != _BASE
             },
-            "needs_base": _BASE in _options(name),
-        }
-        for name, method in sorted(METHODS.items())
+            needs_base=_BASE in _options(name),
+        )
+        for name in sorted(METHODS)
     ]
 
 

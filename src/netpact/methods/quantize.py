@@ -9,7 +9,7 @@ from netpact.coding.format import Compressed
 from netpact.core.checks import check_flag
 from netpact.core.progress import Progress
 from netpact.methods.approximations import code_network
-from netpact.methods.grids import Grid, make_grid
+from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
 from netpact.network import Network
 
@@ -40,7 +40,7 @@ class Quantize:
         self._grid()
         check_flag(self.shared, where="shared")
         if self.bits is None:
-            object.__setattr__(self, "bits", 2 if self.grid == "ternary" else 4)
+            object.__setattr__(self, "bits", default_bits(self.grid))
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None

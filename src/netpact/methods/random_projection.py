@@ -14,7 +14,7 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import UNIT_STEP, Coefficients, as_array, code_network
 from netpact.methods.fitting import Array
-from netpact.methods.grids import make_grid
+from netpact.methods.grids import default_bits, make_grid
 from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredShares, split_budget
 from netpact.methods.method import METHODS
 from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
@@ -47,7 +47,7 @@ class RandomProjection:
              of the outputs: |f - f^| <= eps |f|, with the counts that Lemma 3 needs
     variant  "hadamard": fast, smaller errors; "signs": independent signs, as printed
     grid     "uniform", "codebook" or "ternary": how the numbers are written; see Quantize
-    bits     for each number before entropy coding: uniform 2 to 16, codebook 1 to 8, ternary 2
+    bits     for each number before entropy coding: uniform 2 to 16 (default 8), codebook 1 to 8, ternary 2
     seed     of the matrices; it is coded in the message
 
     A layer with as many numbers as weights is rounded as by `Quantize(bits, grid)`, and so are biases and all others.
@@ -56,7 +56,7 @@ class RandomProjection:
     keep: int | float | tuple[int, ...] | None = None
     eps: float | None = None
     variant: str = "hadamard"
-    bits: int = 8
+    bits: int | None = None
     seed: int = 0
     gamma: float | None = None
     budget: str | None = None
@@ -66,6 +66,8 @@ class RandomProjection:
     def __post_init__(self) -> None:
         check_choice(self.variant, VARIANTS, where="variant")
         make_grid(self.grid, bits=self.bits)
+        if self.bits is None:
+            object.__setattr__(self, "bits", default_bits(self.grid, uniform=8))
         check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
         if self.budget is None:
             object.__setattr__(self, "budget", SIZE if self.gamma is None else CUSHIONS)

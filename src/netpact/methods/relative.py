@@ -9,7 +9,7 @@ from netpact.coding.format import Compressed
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import Dense, FromBase, as_array
-from netpact.methods.grids import Grid, make_grid
+from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
 from netpact.models import OwnModule
 from netpact.network import Network
@@ -43,7 +43,7 @@ class QuantizeDifference:
         if not isinstance(self.base, Base):
             raise PactError(f"must be a Base, got {type(self.base).__name__}", where="base", hint="open_base(path)")
         if self.bits is None:
-            object.__setattr__(self, "bits", 2 if self.grid == "ternary" else 4)
+            object.__setattr__(self, "bits", default_bits(self.grid))
 
     def __repr__(self) -> str:
         more = {"grid": self.grid, "density": self.density, "per_channel": self.per_channel}

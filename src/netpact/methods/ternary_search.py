@@ -21,7 +21,7 @@ from netpact.core.seed import Seed
 from netpact.methods.approximations import UNIT_STEP, code_network
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips, anneal
-from netpact.methods.grids import Grid, make_grid
+from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
 from netpact.methods.sign_training import train_signs
 from netpact.models import Architecture, OwnModule, parameter_grids
@@ -46,7 +46,7 @@ class TernarySearch:
     steps      changes tried in each restart
     restarts   independent searches; the one with the lowest bound is kept
     bit_price  how dear a bit is compared with what the bound says; below 1 gives larger messages with fewer errors
-    body_bits  bits of the grid for the layers before the last one
+    body_bits  bits of the grid for the layers before the last one; 4 by default, 2 for a ternary one
     body_grid  that grid: "uniform", "codebook" or "ternary"; see Quantize
     seed       of the search; the result is in the message, so the seed is not
     """
@@ -54,7 +54,7 @@ class TernarySearch:
     steps: int = 4000
     restarts: int = 2
     bit_price: float = 1.0
-    body_bits: int = 4
+    body_bits: int | None = None
     seed: int = 0
     body_grid: str = "uniform"
     name: ClassVar[str] = "ternary-search"
@@ -64,6 +64,8 @@ class TernarySearch:
             check_integer(getattr(self, option), where=option, least=least)
         check_number(self.bit_price, where="bit_price", above=0, below=1e6)
         self._body_grid()
+        if self.body_bits is None:
+            object.__setattr__(self, "body_bits", default_bits(self.body_grid))
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None

@@ -14,7 +14,7 @@ from netpact.cli.places import pact_place
 class CompressOptions:
     out: Path = option(MISSING, "FILE.pact", "The file to write.")
     weights: Weights = None
-    method: str = option("", "NAME", "One of the methods above.", shown="quantize; quantize-difference with --base")
+    method: str = option("", "NAME", "See `netpact methods`.", shown="quantize; quantize-difference with --base")
     settings: tuple[str, ...] = option((), "NAME=VALUE", "An option of the method; may be repeated.", name="--set")
     fold: bool = option(False, None, "First fold batch norm into the layers before it: fewer numbers to encode.")
     arithmetic: str = option("float32", "NAME", "float32 or float64: how the network is run and certified.")
@@ -24,17 +24,12 @@ class CompressOptions:
 def compress(model: ModelName, data: DataName, options: CompressOptions, base: BaseOptions, run: RunOptions) -> None:
     """Compress a trained network and write it as a .pact file.
 
-    Methods (--method) and their options (--set):
+    `netpact methods` lists the methods (--method) with their options (--set). The most used ones:
 
-    - quantize: bits=2..16, grid=uniform|codebook|ternary, shared, per_channel=true|false, density=0..1 (ternary)
-    - rate-aware: epochs, rate, learning_rate, levels, seed
-    - ternary-search: steps, restarts, bit_price, body_bits, body_grid, seed
-    - truncated-svd: rank, or energy=0..1, or tolerance, or margin; bits=2..16
-    - random-projection: keep, or eps, or gamma (variant=signs); budget, variant, grid, bits, seed
-    - vector-compress: gamma, eta, seed, grid=lemma|..., bits (one linear layer)
-    - vector-project: gamma, eta, seed, as_printed, grid=lemma|..., bits (one linear layer)
-    - quantize-difference: bits=2..16, grid, per_channel, density (with --base)
-    - head-on-base: steps, restarts, bit_price, seed (with --base)
+    - quantize: bits=2..16, grid=uniform|codebook|ternary, per_channel=true|false
+    - rate-aware: trains further with the length of the file in the loss; epochs, rate
+    - ternary-search: the last layer as signs, searched for so that the bound falls; steps, restarts
+    - quantize-difference: the difference from --base; bits, grid
 
     With --base only the difference from that network is encoded; whoever opens the file needs the base too. A base was
     trained on other data (samples shared with --base-data are refused), or is a helper (train --helper-percent).
