@@ -65,7 +65,7 @@ class Sparse:
         count = entry_count(grid)
         kept = None if symbols is None else np.flatnonzero(symbols != DROPPED)
         places = code_positions(coder, kept, count, contexts)
-        # The places are kept, and known before or copied here are as many symbols, beside those of all entries.
+        # Beside the symbols of all entries: the places, the symbols at them, and a copy of these.
         beside = Beside(coder, 3 * places.nbytes + _SYMBOL_BYTES * count)
         beside.charge()
         known = None if symbols is None else symbols[places]
