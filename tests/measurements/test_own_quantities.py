@@ -171,6 +171,14 @@ def test_names_that_are_not_there_are_told(whole: Measures) -> None:
         part["margins"]
 
 
+@pytest.mark.parametrize("name", ["name", "shape", "depth", "to_json", "two words", ""])
+def test_names_that_the_records_have_already_are_refused(name: str) -> None:
+    with pytest.raises(PactError, match="must be a name that can be an attribute and is not taken"):
+        OfNetwork(name, lambda context: of_weights(1.0), title="t")
+    with pytest.raises(PactError, match="side of alpha"):
+        OfNetwork("alpha", lambda context: of_weights(1.0), title="t", side="best")
+
+
 def test_records_can_be_copied(whole: Measures) -> None:
     for other in (copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))):
         assert other.to_json(with_samples=True) == whole.to_json(with_samples=True)

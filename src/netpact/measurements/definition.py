@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from netpact.core.checks import check_choice
+from netpact.core.errors import PactError
 from netpact.core.table import Table
 from netpact.measurements.passes import Context, Pass
 from netpact.measurements.quantity import LEAST, SIDES, Quantity
@@ -48,7 +49,13 @@ class Definition:
     reference: str = ""
 
     def __post_init__(self) -> None:
+        from netpact.measurements.records import LayerMeasures, Measures
+
         check_choice(self.side, SIDES, where=f"side of {self.name}")
+        # A quantity is a key of the records' JSON and an attribute: it must not hide one that they have already.
+        taken = {name for record in (LayerMeasures, Measures) for name in (*dir(record), *record.__annotations__)}
+        if not self.name.isidentifier() or self.name in taken:
+            raise PactError("must be a name that can be an attribute and is not taken", where=f"quantity {self.name!r}")
 
 
 @dataclass(frozen=True)
