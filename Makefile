@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Threads fight with the test workers for the cores.
 TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
 
-.PHONY: install demo test lint bench records-page clean
+.PHONY: install demo test lint bench bench-page records-page clean
 
 install: $(READY)
 
@@ -29,6 +29,10 @@ lint: install
 
 bench: install
 	@for script in benchmarks/*.py; do echo "== $$script"; OMP_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
+
+# Each benchmark leaves its numbers in benchmarks/results; this fills the tables of the pages with them.
+bench-page: install
+	$(BIN)/python tools/bench_page.py
 
 records-page: install
 	$(BIN)/python -c 'from netpact.reports.records import *; from pathlib import Path; Path("docs/records.md").write_text(render_records(read_index("records")))'

@@ -12,7 +12,6 @@ Run: OMP_NUM_THREADS=1 python benchmarks/activations.py            (about five m
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import statistics
 import time
@@ -20,6 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from recording import Row, keep_rows
 from torch import Tensor
 
 from netpact import trace
@@ -78,11 +78,6 @@ def one_round(network: Network, samples: ArraySamples) -> tuple[float, float, fl
     start = time.process_time()
     norms = take_norms(network, samples)
     rest = time.process_time() - start - norms
-    print(
-        f"{plain:>10.2f}{stream:>10.2f}{rest + norms:>14.2f}{norms:>10.2f}{stream / plain:>14.2f}"
-        f"{norms / plain:>13.2f}{os.getloadavg()[0]:>7.1f}",
-        flush=True,
-    )
     return stream / plain, rest / plain, norms / plain
 
 
@@ -95,17 +90,23 @@ def main() -> None:
     samples = random_images(count)
     network = trace(build(parse_model(model, input_shape=SHAPE, classes=CLASSES)), samples)
     run_plainly(network, random_images(BATCH))  # what the first call loads
-    print(f"{model}, {len(network.layers)} weight layers, {count:,} samples in batches of {BATCH}")
-    heads = ("plain s", 10), ("stream s", 10), ("with norms s", 14), ("norms s", 10), ("stream/plain", 14)
-    print("".join(f"{h:>{w}}" for h, w in (*heads, ("norms/plain", 13), ("load", 7))), flush=True)
     rounds = [one_round(network, samples) for _ in range(ROUNDS)]
-    stream, rest, norms = (statistics.median(column) for column in zip(*rounds, strict=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    missed = "" if max(stream, rest) <= AIM_RATIO and peak < AIM_GIB else "   misses the aim"
-    print(
-        f"medians: the stream {stream:.2f} plain passes, {rest:.2f} with norms between its batches; the norms "
-        f"{norms:.2f}; peak {peak:.2f} GiB{missed}"
-    )
+    names = ("the stream alone", "the stream with norms between its batches", "the norms alone")
+    rows: list[Row] = [
+        {
+            "in plain forward passes": name,
+            "median": statistics.median(column),
+            "least": min(column),
+            "most": max(column),
+            "aim": AIM_RATIO if "stream" in name else None,
+            "peak GiB": peak,
+            "aim GiB": AIM_GIB,
+        }
+        for name, column in zip(names, zip(*rounds, strict=True), strict=True)
+    ]
+    print(f"{model}, {len(network.layers)} weight layers, {count:,} samples in batches of {BATCH}")
+    keep_rows(__file__, rows, quick=quick)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import argparse
 import copy
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
+from recording import Row, keep_rows
 from torch import nn
 
 import netpact
@@ -69,16 +71,19 @@ def main() -> None:
     x, y = next(iter(data.test.batches(SAMPLES)))
     few = Data("first test samples", data.classes, ArraySamples(x, np.asarray(y), "first test samples", data.classes))
     options = netpact.TrainOptions(epochs=2 if quick else 10, learning_rate=0.005)
-    print(f"{'family':<24}{'layers':>8}" + "".join(f"{way:>14}" for way in WAYS))
-    for name in QUICK if quick else FAMILIES:
+    keep_rows(__file__, rows(data, few, options, QUICK if quick else FAMILIES), quick=quick)
+
+
+def rows(data: Data, few: Data, options: netpact.TrainOptions, families: Sequence[str]) -> Iterator[Row]:
+    for name in families:
         start = netpact.build(netpact.parse_model(name, input_shape=data.input_shape, classes=data.classes))
         module = netpact.train(start, data.train, options).module.eval()
-        forms = {name: module}
+        forms = {f"`{name}`": module}
         if any(isinstance(part, nn.BatchNorm2d) for part in module.modules()):
-            forms[f"{name} folded"] = netpact.fold_batch_norm(module)
+            forms[f"`{name}` folded"] = netpact.fold_batch_norm(module)
         for label, form in forms.items():
             layers, found = ratios(form, data, few)
-            print(f"{label:<24}{layers:>8}" + "".join(f"{ratio:>14.3g}" for ratio in found), flush=True)
+            yield {"family": label, "layers": layers, **dict(zip(WAYS, found, strict=True))}
 
 
 if __name__ == "__main__":

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import resource
-import statistics
 import time
-from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 import torch
+from recording import Row, keep_rows, median_seconds
 from torch import Tensor, nn
 
 from netpact import Seed, build, fold_batch_norm, load_model, parse_model, trace
@@ -28,9 +26,6 @@ from netpact.measurements import PairNorm, Structure, find_structure, measure_ja
 from netpact.models import initialise
 from netpact.network import Network, PartialMap
 
-T = TypeVar("T")
-
-REPEATS = 3
 ACCURACY = 0.03
 CHUNK = 64
 CHECKED = (4, 6)  # the pair that the peer computes in full
@@ -48,16 +43,6 @@ def open_network(name: str, weights: str | None) -> tuple[Network, Tensor]:
     return trace(fold_batch_norm(module.eval(), samples), samples), torch.from_numpy(inputs)
 
 
-def median_time(work: Callable[[], T]) -> tuple[float, T]:
-    """The median of a few runs in seconds of the processor, and what the last one gave."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        result = work()
-        times.append(time.process_time() - start)
-    return statistics.median(times), result
-
-
 def exact_norm(network: Network, pair: tuple[int, int], image: Tensor) -> float:
     partial = PartialMap(network, pair[0], (pair[1],), image)
     (jacobian,) = torch.func.jacrev(partial, chunk_size=CHUNK)(partial.point())
@@ -70,7 +55,7 @@ def chunk_seconds(network: Network, pair: tuple[int, int], image: Tensor) -> flo
     outputs, pull = torch.func.vjp(partial, partial.point())
     rows = min(CHUNK, outputs[0].numel())
     units = torch.eye(rows, outputs[0].numel()).reshape(rows, *outputs[0].shape)
-    seconds, _ = median_time(lambda: torch.func.vmap(lambda unit: pull((unit,)))(units))
+    seconds, _ = median_seconds(lambda: torch.func.vmap(lambda unit: pull((unit,)))(units), time.process_time)
     return seconds / rows * outputs[0].numel()
 
 
@@ -78,34 +63,35 @@ def gibibytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def report(network: Network, structure: Structure, images: Tensor) -> None:
+def row(network: Network, structure: Structure, images: Tensor) -> Row:
     image = images[:1]
 
     def run(count: int) -> dict[tuple[int, int], PairNorm]:
         return measure_jacobians(network, structure, images[:count], accuracy=ACCURACY, seed=Seed(0))
 
-    alone, found = median_time(lambda: run(1))
-    together, _ = median_time(lambda: run(4))
+    alone, found = median_seconds(lambda: run(1), time.process_time)
+    together, _ = median_seconds(lambda: run(4), time.process_time)
     ours_memory = gibibytes()
     errors = [float(norm.norm_error[0] / norm.norm[0]) for norm in found.values() if norm.norm_error is not None]
     peer = {pair: chunk_seconds(network, pair, image) for pair in found}
-    full_seconds, full = median_time(lambda: exact_norm(network, CHECKED, image))
+    full_seconds, full = median_seconds(lambda: exact_norm(network, CHECKED, image), time.process_time)
     off = abs(found[CHECKED].norm[0] / full - 1)
     total = sum(peer.values()) + full_seconds - peer[CHECKED]
-    lines = (
-        f"pairs of layers                         {len(found):>10}",
-        f"ours, one image, all pairs              {alone:>10.2f} s",
-        f"ours, four images together, per image   {together / 4:>10.2f} s",
-        f"largest standard error                  {100 * max(errors):>10.2f} %",
-        f"largest memory so far                   {ours_memory:>10.2f} GiB",
-        f"jacrev, pair {CHECKED}, in full           {full_seconds:>10.2f} s   (from a chunk {peer[CHECKED]:.2f} s)",
-        f"our number there is off by              {100 * off:>10.2f} %",
-        f"jacrev, all pairs, from chunks          {total:>10.1f} s",
-        f"ratio                                   {total / alone:>10.0f}",
-    )
-    print("\n".join(lines))
-    if total / alone < AIM_RATIO or ours_memory > AIM_GIB or max(errors) > ACCURACY:
-        print(f"below the aim: {AIM_RATIO:g} times, {ACCURACY:.0%}, {AIM_GIB:g} GiB")
+    return {
+        "pairs of layers": len(found),
+        "netpact, one image, s": alone,
+        "netpact, four images together, s an image": together / 4,
+        "largest standard error %": 100 * max(errors),
+        "aim %": 100 * ACCURACY,
+        "GiB": ours_memory,
+        "aim GiB": AIM_GIB,
+        "jacrev, all pairs from chunks, s": total,
+        f"jacrev, pair {CHECKED} in full, s": full_seconds,
+        "the same from chunks, s": peer[CHECKED],
+        "netpact is off there by %": 100 * off,
+        "ratio": total / alone,
+        "aim": AIM_RATIO,
+    }
 
 
 def main() -> None:
@@ -117,7 +103,7 @@ def main() -> None:
     network, images = open_network("vgg:11-8-1" if options.quick else "vgg:11-64-1", options.weights)
     structure = find_structure(network, images)
     measure_jacobians(network, structure, images[:1], accuracy=1.0, seed=Seed(0))  # what the first call loads
-    report(network, structure, images)
+    keep_rows(__file__, [row(network, structure, images)], quick=options.quick)
 
 
 if __name__ == "__main__":

@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from recording import Row, keep_rows
 
 from netpact import Pact, certify, compress, seal, trace, verify
 from netpact.datasets import Data, as_data
@@ -36,7 +36,7 @@ METHODS: dict[str, Method] = {"uniform, 4 bits": Quantize(bits=4), "ternary": Qu
 MODELS = {"wrn:28-10-2": tuple(METHODS), "wrn:28-10-1": ("uniform, 4 bits",)}
 QUICK = {"wrn:10-2-2": tuple(METHODS)}
 SHAPE, CLASSES = (3, 32, 32), 10
-AIM_SECONDS, AIM_GIB = {"encode": 120.0, "decode": 120.0}, 8.0
+AIMS, AIM_GIB = {"encode s": 120.0, "decode s": 120.0}, 8.0
 
 
 class Steps:
@@ -109,12 +109,21 @@ def run_stage(stage: str, file: Path, model: str, method: str, samples: int) -> 
     print(json.dumps(told))
 
 
-def print_rows(told: dict[str, Any], *, samples: int) -> None:
-    for step, (wall, work) in told["seconds"].items():
-        each = f"{work / samples:.2f}" if step in ("certify", "verify") else ""
-        missed = wall > AIM_SECONDS.get(step, math.inf) or told["gib"] >= AIM_GIB
-        numbers = f"{wall:>10.1f}{work:>8.1f}{each:>14}{told['gib']:>10.2f}{told['bytes']:>14,}{told['load']:>7.1f}"
-        print(f"  {step:<10}{numbers}{'   misses the aim' if missed else ''}", flush=True)
+def rows(models: dict[str, tuple[str, ...]], samples: int) -> Iterator[Row]:
+    for model, methods in models.items():
+        for method in methods:
+            row: Row = {"network": f"{model}, {method}"}
+            with tempfile.TemporaryDirectory() as folder:
+                for stage in STAGES:
+                    command = [sys.executable, __file__, "--samples", str(samples)]
+                    command += ["--child", stage, str(Path(folder) / "large.pact"), model, method]
+                    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+                    told: dict[str, Any] = json.loads(output)
+                    row |= {"file MB": told["bytes"] / 1e6} if stage == "write" else {}
+                    row |= {f"{step} s": work for step, (_, work) in told["seconds"].items()}
+                    row |= {f"GiB to {stage}": told["gib"]}
+            yield row
+    yield {name: AIMS.get(name, AIM_GIB if name.startswith("GiB") else None) for name in row} | {"network": "aim"}
 
 
 def main() -> None:
@@ -127,17 +136,7 @@ def main() -> None:
         stage, file, model, method = given.child
         run_stage(stage, Path(file), model, method, given.samples)
         return
-    heads = ("seconds", 10), ("at work", 8), ("for a sample", 14), ("peak GiB", 10), ("file bytes", 14), ("load", 7)
-    print(f"  {'step':<10}" + "".join(f"{head:>{width}}" for head, width in heads))
-    for model, methods in (QUICK if given.quick else MODELS).items():
-        for method in methods:
-            print(f"{model}, {method}, {given.samples} samples", flush=True)
-            with tempfile.TemporaryDirectory() as folder:
-                for stage in STAGES:
-                    command = [sys.executable, __file__, "--samples", str(given.samples)]
-                    command += ["--child", stage, str(Path(folder) / "large.pact"), model, method]
-                    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-                    print_rows(json.loads(output), samples=given.samples)
+    keep_rows(__file__, rows(QUICK if given.quick else MODELS, given.samples), quick=given.quick)
 
 
 if __name__ == "__main__":

@@ -12,19 +12,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import statistics
-import time
-from collections.abc import Callable
-from typing import TypeVar
 
 import torch
+from recording import Row, keep_rows, median_seconds
 from torch import Tensor, nn
 
 from netpact import operator_norm
 
-T = TypeVar("T")
-
-REPEATS = 3
 # channels, pixels of the peer's image, lowest ratio aimed at
 LAYERS = ((64, 224, 150.0), (512, 32, 4.0))
 QUICK = ((16, 64, 0.0), (64, 32, 0.0))
@@ -58,31 +52,29 @@ def supremum(weight: Tensor, around: tuple[float, float]) -> float:
     return best
 
 
-def median_time(work: Callable[[], T]) -> tuple[float, T]:
-    """The median of a few runs, and what the last one gave."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times), result
-
-
-def row(channels: int, pixels: int) -> tuple[str, float]:
+def row(channels: int, pixels: int, aim: float) -> Row:
     generator = torch.Generator().manual_seed(channels)
     layer = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
     with torch.no_grad():
         layer.weight.copy_(torch.randn(layer.weight.shape, generator=generator) / (3 * math.sqrt(channels)))
     weight = layer.weight.detach()
-    our_time, ours = median_time(lambda: operator_norm(layer))
-    peer_time, (value, frequency) = median_time(lambda: half_plane_norm(weight, pixels))
+    our_time, ours = median_seconds(lambda: operator_norm(layer))
+    peer_time, (value, frequency) = median_seconds(lambda: half_plane_norm(weight, pixels))
     true = max(value, supremum(weight, frequency))
     reshaped = float(torch.linalg.matrix_norm(weight.flatten(1), 2))
-    numbers = (
-        f"{ours.lower:>9.4f}{ours.upper:>9.4f}{true:>9.4f}{100 * (ours.upper / true - 1):>8.2f} %{reshaped:>14.4f}"
-    )
-    times = f"{our_time:>10.3f}{peer_time:>10.2f}{peer_time / our_time:>9.1f}"
-    return f"{channels:>9}{pixels:>8}{numbers}{times}", peer_time / our_time
+    return {
+        "channels": channels,
+        "image of the FFT": f"{pixels} x {pixels}",
+        "netpact s": our_time,
+        "FFT s": peer_time,
+        "ratio": peer_time / our_time,
+        "aim": aim,
+        "lower": ours.lower,
+        "supremum": true,
+        "upper": ours.upper,
+        "slack %": 100 * (ours.upper / true - 1),
+        "kernel as a matrix": reshaped,
+    }
 
 
 def main() -> None:
@@ -91,13 +83,7 @@ def main() -> None:
     layers = QUICK if parser.parse_args().quick else LAYERS
     torch.set_num_threads(1)
     operator_norm(nn.Conv2d(2, 2, 3))  # what the first call loads
-    print(
-        f"{'channels':>9}{'pixels':>8}{'lower':>9}{'upper':>9}{'sup':>9}{'slack':>10}{'spectral_norm':>14}"
-        f"{'ours s':>10}{'peer s':>10}{'ratio':>9}"
-    )
-    for channels, pixels, aim in layers:
-        text, ratio = row(channels, pixels)
-        print(text, "" if ratio >= aim else f"   below the aim of {aim:g}")
+    keep_rows(__file__, (row(*layer) for layer in layers), quick=layers is QUICK)
 
 
 if __name__ == "__main__":

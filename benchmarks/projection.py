@@ -10,29 +10,18 @@ Run: OMP_NUM_THREADS=1 python benchmarks/projection.py [--quick]      (about fiv
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from recording import Row, keep_rows, median_seconds
 
 from netpact.algebra.hadamard import HadamardProjector
 from netpact.algebra.projection import Projector, SignProjector
 
-REPEATS = 3
 # name, weights, count, lowest ratio aimed at
 LAYERS = (("512x512x3x3", 512 * 512 * 9, 10_000, 20.0), ("1024x784", 1024 * 784, 4_000, 20.0))
 QUICK = (("128x64x3x3", 128 * 64 * 9, 1_000, 0.0),)
-
-
-def median_time(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def peak_mebibytes(work: Callable[[], object]) -> float:
@@ -55,21 +44,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     layers = QUICK if parser.parse_args().quick else LAYERS
-    print(
-        f"{'layer':>12}{'weights':>11}{'count':>8}  {'':8}{'signs s':>9}{'hadamard s':>12}{'ratio':>8}"
-        f"{'signs MiB':>11}{'hadamard MiB':>14}"
-    )
-    for name, size, count, aim in layers:
-        signs = directions(SignProjector(size=size, count=count, seed=0, layer=0))
-        fast = directions(HadamardProjector(size=size, count=count, seed=0, layer=0))
-        # A peak does not depend on how many matrices there are beyond the first few, only the time does.
-        few = directions(SignProjector(size=size, count=min(count, 64), seed=0, layer=0))
-        for direction, slow, quick, short in zip(("project", "expand"), signs, fast, few, strict=True):
-            times = median_time(slow), median_time(quick)
-            ratio = times[0] / times[1]
-            row = f"{name:>12}{size:>11,}{count:>8,}  {direction:8}{times[0]:>9.2f}{times[1]:>12.3f}{ratio:>8.0f}"
-            peaks = f"{peak_mebibytes(short):>11.0f}{peak_mebibytes(quick):>14.0f}"
-            print(row + peaks, "" if ratio >= aim else f"   below the aim of {aim:g}")
+    keep_rows(__file__, (row for layer in layers for row in compare(*layer)), quick=layers is QUICK)
+
+
+def compare(name: str, size: int, count: int, aim: float) -> Iterator[Row]:
+    signs = directions(SignProjector(size=size, count=count, seed=0, layer=0))
+    fast = directions(HadamardProjector(size=size, count=count, seed=0, layer=0))
+    # A peak does not depend on how many matrices there are beyond the first few, only the time does.
+    few = directions(SignProjector(size=size, count=min(count, 64), seed=0, layer=0))
+    for direction, slow, quick, short in zip(("project", "expand"), signs, fast, few, strict=True):
+        times = median_seconds(slow)[0], median_seconds(quick)[0]
+        told: Row = {"layer": name, "weights": size, "count": count, "direction": direction}
+        told |= {"signs s": times[0], "hadamard s": times[1], "ratio": times[0] / times[1], "aim": aim}
+        yield {**told, "signs MiB": peak_mebibytes(short), "hadamard MiB": peak_mebibytes(quick)}
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ Run: python benchmarks/tail_inversion.py
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import itertools
+
+from recording import Row, keep_rows, median_seconds
 
 from netpact.certificates import check_bound, risk_bound
 
@@ -16,37 +17,21 @@ CODE_BITS = (0, 2_000, 1_000_000)
 DELTA = 0.05
 
 
-def milliseconds(work: Callable[[], object], *, repeats: int) -> float:
-    """The best of a few runs: what the work costs when nothing else disturbs it."""
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return 1000.0 * best
-
-
-def row(samples: int, rate: float, bits: int) -> str:
+def row(samples: int, rate: float, bits: int) -> Row:
     errors = int(rate * samples)
-
-    def first() -> float:
-        return risk_bound(errors=errors, samples=samples, code_bits=bits, delta=DELTA)
-
-    bound = first()
-
-    def second() -> object:
-        return check_bound(errors=errors, samples=samples, code_bits=bits, delta=DELTA, form="exact", bound=bound)
-
-    times = f"{milliseconds(first, repeats=5):>12.2f}{milliseconds(second, repeats=1):>14.1f}"
-    return f"{samples:>9,}{errors:>9,}{bits:>11,}{100 * bound:>11.4f}{times}"
+    first, bound = median_seconds(
+        lambda: risk_bound(errors=errors, samples=samples, code_bits=bits, delta=DELTA),
+    )
+    second, _ = median_seconds(
+        lambda: check_bound(errors=errors, samples=samples, code_bits=bits, delta=DELTA, form="exact", bound=bound)
+    )
+    told: Row = {"samples": samples, "errors": errors, "code bits": bits, "bound %": 100 * bound}
+    return {**told, "exact ms": 1000 * first, "verifier ms": 1000 * second}
 
 
 def main() -> None:
-    print(f"{'samples':>9}{'errors':>9}{'bits':>11}{'bound %':>11}{'exact ms':>12}{'verifier ms':>14}")
-    for samples in SAMPLES:
-        for rate in ERROR_RATES:
-            for bits in CODE_BITS:
-                print(row(samples, rate, bits))
+    cases = itertools.product(SAMPLES, ERROR_RATES, CODE_BITS)
+    keep_rows(__file__, (row(*case) for case in cases))
 
 
 if __name__ == "__main__":

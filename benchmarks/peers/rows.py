@@ -54,7 +54,7 @@ def file_table(rows: Sequence[FileRow]) -> str:
         )
         for row in rows
     ]
-    return _markdown(head, body)
+    return markdown(head, body)
 
 
 def bound_table(rows: Sequence[BoundRow]) -> str:
@@ -71,7 +71,7 @@ def bound_table(rows: Sequence[BoundRow]) -> str:
         )
         for row in rows
     ]
-    return _markdown(head, body)
+    return markdown(head, body)
 
 
 def to_json(rows: Sequence[FileRow | BoundRow]) -> list[dict[str, object]]:
@@ -89,7 +89,7 @@ def fill_page(page: str, tables: dict[str, str]) -> str:
     return page
 
 
-def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:
