@@ -237,7 +237,7 @@ def test_a_start_of_another_shape_is_refused() -> None:
 
 def test_a_network_of_other_data_is_refused() -> None:
     network = trace(make("pooling"), image_samples(3))
-    with pytest.raises(PactError, match=r"\(2, 6, 6\) and tells 3 classes, the samples have \(2, 6, 6\) and 4"):
+    with pytest.raises(PactError, match=r"\(2, 6, 6\) and has 3 classes, the samples have \(2, 6, 6\) and 4"):
         measure(network, image_samples(8, classes=4))
 
 
