@@ -21,7 +21,7 @@ FILES = {
     "cut_off": ("its last nine bytes are missing", "byte 5", "announces 10 bytes"),
     "absurd_message_length": ("announces a message of 4 GB", "byte 5", "announces 4294967295 bytes"),
     "absurd_certificate_length": ("announces a certificate of 2 GB", "byte 19", "announces 2147483647 bytes"),
-    "trailing_bytes": ("two bytes behind the certificate, checksum right", "byte 23", "2 bytes stand behind"),
+    "trailing_bytes": ("two bytes behind the certificate, checksum right", "byte 23", "2 bytes after"),
     "wrong_checksum": ("one bit of the checksum is wrong", "last 8 bytes", "checksum"),
     "certificate_not_json": ("a name without quotes", "certificate", "not JSON"),
     "certificate_not_text": ("bytes that are no UTF-8", "certificate", "not JSON"),

@@ -70,7 +70,7 @@ def test_the_ledger_adds_up_to_the_message(name: str) -> None:
     ledger = measure_message(NETWORKS[name])
     assert tuple(field for field, _ in ledger[:4]) == HEADER
     steps = NETWORKS[name].rewrites
-    head = 4 + (1 + len(steps) if steps else 0)
+    head = 4 + (1 + len(steps) if seal(NETWORKS[name]).decoder_version > 1 else 0)
     assert [field for field, _ in ledger[5:head]] == [f"rewrite, {step}" for step in steps]
     assert len(ledger) == head + 2 * len(NETWORKS[name].tensors)
     ideal = sum(bits for _, bits in ledger)
@@ -170,7 +170,7 @@ class TestOwnModule:
         compressed = compress_own(OwnNet())
         bits = np.array([value], dtype=np.float32).view(np.uint32).astype(np.int64)
         pact = seal(Compressed(compressed.architecture, {**compressed.tensors, slot: CodedTensor(Exact(), bits, ())}))
-        with pytest.raises(PactError, match="takes whole numbers") as caught:
+        with pytest.raises(PactError, match="takes integers") as caught:
             pact.to_module(OwnNet())
         assert caught.value.where == slot
 

@@ -311,7 +311,7 @@ def test_budgets_by_hand() -> None:
     ("total", "weights", "caps", "reason"),
     [
         (5, (1.0,), (2, 3), "weights: 2 layers need as many weights, got 1"),
-        (5, (1.0, 0.0), (2, 3), "weights, layer 1: a positive finite number"),
+        (5, (1.0, 0.0), (2, 3), "weights, layer 1: must be a finite number > 0"),
         (5, (1.0, math.inf), (2, 3), "weights, layer 1"),
         (5, (1.0, math.nan), (2, 3), "weights, layer 1"),
         (5, (1.0, 1.0), (2, 0), "caps, layer 1: a layer has at least one"),

@@ -39,7 +39,7 @@ def test_paths_and_compressed_networks(certified: Pact, pact: Pact, digits: Data
 @pytest.mark.parametrize("wrong", [None, 3, [], "data", torch.nn.Linear(2, 2), Pact, b"PACT"])
 @pytest.mark.parametrize("verb", [certify, verify])
 def test_anything_else_is_named(verb: Any, wrong: object, digits: Data) -> None:
-    with pytest.raises(PactError, match=r"a Pact, a path to a .pact file or a compressed network is needed, got"):
+    with pytest.raises(PactError, match=r"a Pact, a path to a .pact file or a compressed network, got"):
         verb(digits if wrong == "data" else wrong, digits)
 
 

@@ -1,6 +1,6 @@
 """Arrays of integers as planes of decisions.
 
-All decisions of one kind stand together ("is it zero?" for every entry, then "is it negative?" for every nonzero one,
+All decisions of one kind come together ("is it zero?" for every entry, then "is it negative?" for every nonzero one,
 ...), so that each plane is one array operation and one adaptive context.
 """
 

@@ -1,4 +1,4 @@
-"""Single numbers as decisions: flags, choices, whole numbers, short floating-point numbers."""
+"""Single numbers as decisions: flags, choices, integers, short floating-point numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def code_choice(coder: Coder, value: int | None, bits: int) -> int:
 
 
 def code_uint(coder: Coder, value: int | None) -> int:
-    """A whole number from 0 up, Elias gamma of value + 1: 2 floor(log2(value + 1)) + 1 bits."""
+    """An integer >= 0, Elias gamma of value + 1: 2 floor(log2(value + 1)) + 1 bits."""
     if value is not None and not 0 <= value < (1 << _LONGEST + 1) - 1:
         raise PactError(f"a number in the message is whole, from 0 to 2^{_LONGEST + 1} - 2, got {value}")
     length = 0
@@ -40,7 +40,7 @@ def code_uint(coder: Coder, value: int | None) -> int:
 
 
 def code_signed(coder: Coder, value: int | None) -> int:
-    """A whole number of either sign: 0, -1, 1, -2, 2, ... are numbered from 0 up."""
+    """An integer of either sign: 0, -1, 1, -2, 2, ... are numbered from 0 up."""
     folded = code_uint(coder, None if value is None else 2 * value if value >= 0 else -2 * value - 1)
     return -(folded + 1) // 2 if folded % 2 else folded // 2
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class HeadOnBase:
     """Every layer but the last one is the base's own; the last becomes a sparse matrix of signs without bias.
 
-    The layers before the last are told as a difference of zero, some twenty bits for all of them together. The signs
+    The layers before the last are encoded as a difference of zero, some twenty bits for all of them together. The signs
     are trained and searched for as TernarySearch does it, on what the base makes of the training samples; with a
     helper, on those that the helper has not seen, which are the ones that its bound is about.
 
@@ -79,7 +79,7 @@ class HeadOnBase:
         head = network.layers[-1]
         if head.kind != "linear" or len(network.layers) < 2:
             raise PactError(
-                f"a linear layer after at least one other is needed, {network.name} ends in {head.name} ({head.kind}) "
+                f"needs a linear layer after at least one other; {network.name} ends in {head.name} ({head.kind}) "
                 f"and has {len(network.layers)}",
                 where=self.name,
                 hint="ternary-search takes a network of one linear layer",

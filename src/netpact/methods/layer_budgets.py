@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.core.table import Table
@@ -86,8 +87,7 @@ def _check(total: int, weights: Sequence[float], caps: Sequence[int]) -> None:
     if len(weights) != len(caps):
         raise PactError(f"{len(caps)} layers need as many weights, got {len(weights)}", where="weights")
     for layer, weight in enumerate(weights):
-        if not (math.isfinite(weight) and weight > 0):
-            raise PactError(f"a positive finite number is needed, got {weight}", where=f"weights, layer {layer}")
+        check_number(weight, where=f"weights, layer {layer}", above=0)
     for layer, cap in enumerate(caps):
         if cap < 1:
             raise PactError(f"a layer has at least one parameter, got {cap}", where=f"caps, layer {layer}")

@@ -19,11 +19,11 @@ _STEPS_PER_OCTAVE = 8
 
 
 def round_low_rank(found: SingularValues, shape: tuple[int, ...], *, bits: int) -> CodedTensor:
-    """Both factors in whole numbers, in steps with the least squared error; components that round to 0 are left out.
+    """Both factors in integers, in steps with the least squared error; components that round to 0 are left out.
 
     Component j is split evenly: a_j u_j and a_j v_j with a_j^2 = value_j / (step 2^shift_j). Rounding an entry by d
     then moves the matrix by step 2^shift_j a_j |d|. That is the same for every component if 2^shift_j = value_1 /
-    value_j, and a given error then takes the fewest bits; shifts are the nearest whole numbers to that.
+    value_j, and a given error then takes the fewest bits; shifts are the nearest integers.
     """
     # What is smaller by 2^53 rounds to 0 for any number of bits, and its ratio to the largest might overflow.
     least = np.ldexp(found.values.max(initial=0.0), -EXACT_BITS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 
 BUDGETS = ("size", "equal", "cushions")
@@ -16,14 +15,13 @@ def check_total(total: int, sizes: tuple[int, ...]) -> None:
 
 
 def check_gamma(gamma: object) -> None:
-    if isinstance(gamma, bool) or not isinstance(gamma, (int, float)) or not 0 < gamma < math.inf:
-        raise PactError(f"a margin is a finite number above 0, got {gamma!r}", where="gamma")
+    check_number(gamma, where="gamma", above=0)
 
 
 def check_keep(keep: object, *, budget: str) -> None:
     if not _is_amount(keep):
         raise PactError(
-            f"a whole number from 1 up, a fraction above 0 and up to 1, or a tuple of counts is needed, got {keep!r}",
+            f"must be an integer >= 1, a fraction > 0 and <= 1, or a tuple of counts, got {keep!r}",
             where="keep",
         )
     if budget != SIZE and isinstance(keep, tuple):

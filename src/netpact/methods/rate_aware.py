@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import code_buffer
@@ -55,17 +55,11 @@ class RateAware:
     name: ClassVar[str] = "rate-aware"
 
     def __post_init__(self) -> None:
-        for option, lowest, highest in (("epochs", 1, None), ("levels", 1, MOST_LEVELS), ("seed", 0, None)):
-            value = getattr(self, option)
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if not whole or value < lowest or (highest is not None and value > highest):
-                allowed = f"from {lowest} up" if highest is None else f"from {lowest} to {highest}"
-                raise PactError(f"a whole number {allowed} is needed, got {value!r}", where=option)
-        for option, least in (("rate", "0 or more"), ("learning_rate", "above 0")):
-            value = getattr(self, option)
-            real = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-            if not real or value < 0 or (value == 0 and option == "learning_rate"):
-                raise PactError(f"a finite number {least} is needed, got {value!r}", where=option)
+        check_integer(self.epochs, where="epochs", least=1)
+        check_integer(self.levels, where="levels", least=1, most=MOST_LEVELS)
+        check_integer(self.seed, where="seed", least=0)
+        check_number(self.rate, where="rate", least=0)
+        check_number(self.learning_rate, where="learning_rate", above=0)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None

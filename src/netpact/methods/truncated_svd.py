@@ -11,6 +11,7 @@ from torch import nn
 from netpact.algebra.singular_values import SingularValues, decompose, theorem22_tolerance
 from netpact.coding.format import Compressed
 from netpact.coding.forms import LOW_RANK_BITS, CodedTensor, matrix_sides
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
@@ -30,9 +31,9 @@ _CHAIN = (nn.Flatten, nn.Linear, nn.ReLU, nn.Dropout, nn.Identity)
 @METHODS.add
 @dataclass(frozen=True)
 class TruncatedSVD:
-    """Each weight tensor as a product of two narrow matrices of whole numbers; a convolution is out x (in * taps).
+    """Each weight tensor as a product of two narrow integer matrices; a convolution is out x (in * taps).
 
-    How much is kept is told by one of the first four (where none is given: energy 0.9). Biases take 8 bits. A tensor
+    Give one of the first four, which decides how much is kept (default: energy 0.9). Biases take 8 bits. A tensor
     that takes more bits as a product than rounded entry by entry (`Quantize` with as many bits) is rounded so.
 
     rank       singular values kept in each tensor, at most
@@ -57,14 +58,12 @@ class TruncatedSVD:
             )
         if not given:
             object.__setattr__(self, "energy", _DEFAULT_ENERGY)
-        if self.rank is not None and (isinstance(self.rank, bool) or not isinstance(self.rank, int) or self.rank < 1):
-            raise PactError(f"a whole number from 1 up is needed, got {self.rank!r}", where="rank")
-        for name, most in (("energy", 1.0), ("tolerance", 1.0), ("margin", float("inf"))):
-            _check_number(name, getattr(self, name), most=most)
-        if isinstance(self.bits, bool) or not isinstance(self.bits, int) or self.bits not in LOW_RANK_BITS:
-            raise PactError(
-                f"{LOW_RANK_BITS.start} to {LOW_RANK_BITS.stop - 1} are allowed, got {self.bits!r}", where="bits"
-            )
+        if self.rank is not None:
+            check_integer(self.rank, where="rank", least=1)
+        for name, most in (("energy", 1.0), ("tolerance", 1.0), ("margin", None)):
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), where=name, above=0, most=most)
+        check_integer(self.bits, where="bits", least=LOW_RANK_BITS.start, most=LOW_RANK_BITS.stop - 1)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
@@ -117,11 +116,3 @@ def margin_tolerance(network: Network, samples: Samples | None, *, margin: float
         for inputs, _ in samples.batches(_BATCH)
     )
     return theorem22_tolerance(margin=margin, input_norm=input_norm, norms=norms, biases=biases)
-
-
-def _check_number(name: str, value: object, *, most: float) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most or value == float("inf"):
-        above = "" if most == float("inf") else f" and up to {most:g}"
-        raise PactError(f"a finite number above 0{above} is needed, got {value!r}", where=name)

@@ -1,4 +1,4 @@
-"""VectorProject: a linear classifier told by its products with random signs (Arora et al. 2018, Algorithm 3)."""
+"""VectorProject: a linear classifier encoded by its products with random signs (Arora et al. 2018, Algorithm 3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @METHODS.add
 @dataclass(frozen=True)
 class VectorProject:
-    """Each row of a linear classifier becomes k whole numbers, its products with k vectors of signs.
+    """Each row of a linear classifier becomes k integers, its products with k vectors of signs.
 
     The signs come from the helper stream: they are fixed before the data, and the message holds only their seed. For
     each fixed input x and each class, with probability 1 - eta over the signs, the logit moves by at most

@@ -26,7 +26,7 @@ class Slot:
 
 
 def module_slots(module: nn.Module) -> tuple[Slot, ...]:
-    """All parameters, then all buffers (persistent or not); a tensor that two layers share stands there once."""
+    """All parameters, then all buffers (persistent or not); a tensor that two layers share is there once."""
     named = [*module.named_parameters(), *module.named_buffers()]
     return tuple(Slot(name, tuple(tensor.shape), tuple(tensor.shape)) for name, tensor in named)
 

@@ -90,12 +90,12 @@ def refuse_wrong_base(compressed: Compressed, base: Base | None) -> None:
 
 
 def refuse_lossy(weights: torch.Tensor, dtype: torch.dtype, *, where: str) -> None:
-    """What goes into a tensor of whole numbers must be whole and fit: machines convert anything else differently."""
+    """What goes into an integer tensor must be an integer and fit: machines convert anything else differently."""
     if dtype.is_floating_point or dtype.is_complex:
         return
     lowest, beyond = (0, 2) if dtype == torch.bool else (torch.iinfo(dtype).min, torch.iinfo(dtype).max + 1)
     if not bool(((weights == weights.round()) & (weights >= float(lowest)) & (weights < float(beyond))).all()):
-        raise PactError(f"a tensor of type {dtype} takes whole numbers from {lowest} to {beyond - 1}", where=where)
+        raise PactError(f"a tensor of type {dtype} takes integers from {lowest} to {beyond - 1}", where=where)
 
 
 @torch.no_grad()

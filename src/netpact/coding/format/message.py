@@ -82,7 +82,7 @@ def decode_message(
 
 
 def peek_header(message: bytes) -> Header:
-    """What stands in the first few bytes, without decoding the tensors."""
+    """The first few bytes, without decoding the tensors."""
     with placed(MESSAGE):
         return _code_header(Decoder(message), None, _silent)
 

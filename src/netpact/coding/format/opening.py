@@ -1,4 +1,4 @@
-"""What certify and verify take for a pact: the record itself, or what obviously stands for it."""
+"""What certify and verify take for a pact: the record itself, or an obvious substitute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def as_pact(source: Pact | Compressed | str | Path | object) -> Pact:
     if isinstance(source, (str, Path)):
         return Pact.read(Path(source).expanduser())
     raise PactError(
-        f"a Pact, a path to a .pact file or a compressed network is needed, got {type(source).__name__}",
+        f"must be a Pact, a path to a .pact file or a compressed network, got {type(source).__name__}",
         where="pact",
         hint="seal(compress(trace(module, data), method)) makes a Pact of a trained module; the data come second",
     )

@@ -29,7 +29,7 @@ _CHECKSUM_BYTES = 8
 _LENGTH_BYTES = 4
 _MOST_CERTIFICATE_BYTES = 1 << 20
 _BOX = "box"  # the key that tells the two kinds of statement about the original apart
-_ORIGINAL = "original"  # the one key that may stand in the certificate's JSON beside those of the certificate
+_ORIGINAL = "original"  # the one key allowed in the certificate's JSON beside those of the certificate
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +48,7 @@ class Pact(Displayed):
     def __post_init__(self) -> None:
         if self.original is not None and self.certificate is None:
             raise PactError(
-                "a statement about the original network stands beside the certificate of the compressed one",
+                "a statement about the original network needs the certificate of the compressed one",
                 where="certificate",
                 hint="certify the network in the file first",
             )
@@ -151,7 +151,7 @@ class Pact(Displayed):
         message, position = _take(body, len(MAGIC) + 1, "message")
         statement, position = _take(body, position, "certificate")
         if position != len(body):
-            raise PactError(f"{len(body) - position} bytes stand behind the certificate", where=f"byte {position}")
+            raise PactError(f"{len(body) - position} bytes after the certificate", where=f"byte {position}")
         if _checksum(body) != checksum:
             raise PactError(
                 "the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again"

@@ -61,9 +61,9 @@ class Form(Protocol):
         """
 
     def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
-        """The tensor. Every machine computes the same numbers: whole numbers times one scale.
+        """The tensor. Every machine computes the same numbers: integers times one scale.
 
-        Where whole numbers are summed, all sums stay below 2^53: then they are exact in every order.
+        Where integers are summed, all sums stay below 2^53: then they are exact in every order.
         """
 
 
@@ -156,7 +156,7 @@ class Beside:
 
 @dataclass(frozen=True, eq=False)
 class CodedTensor:
-    """One tensor of the network as it stands in the message."""
+    """One tensor of the network as it is in the message."""
 
     form: Form
     symbols: Symbols

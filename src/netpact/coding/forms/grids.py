@@ -63,7 +63,7 @@ class Stepped(ABC):
 @FORMS.add
 @dataclass(frozen=True)
 class Uniform(Stepped):
-    """weight = step * symbol, symbols whole numbers of either sign."""
+    """weight = step * symbol, symbols integers of either sign."""
 
     tag: ClassVar[int] = 1
     name: ClassVar[str] = "uniform"

@@ -1,4 +1,4 @@
-"""The form of a tensor that is a product of two narrow matrices of whole numbers."""
+"""The form of a tensor that is a product of two narrow integer matrices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from netpact.core.errors import PactError
 
 LOW_RANK_BITS = range(2, 17)
 _BITS_CODE = 4  # decisions that tell the bits
-EXACT_BITS = 53  # whole numbers below 2^53 are float64 numbers, and so are all sums on the way to them
+EXACT_BITS = 53  # integers below 2^53 are float64 numbers, and so are all sums on the way to them
 _PRODUCTS_PER_STEP = 8
 _SYMBOL_STEPS = 20
 # In use at once beside the symbols themselves: the factors in float64; in the message their places, and all of a part.
@@ -46,7 +46,7 @@ NumberT = TypeVar("NumberT", np.int64, np.float64)
 @FORMS.add
 @dataclass(frozen=True)
 class LowRank:
-    """W = step * sum_j 2^shift_j * (column j of P) (row j of Q), P and Q matrices of whole numbers.
+    """W = step * sum_j 2^shift_j * (column j of P) (row j of Q), P and Q integer matrices.
 
     A tensor is the matrix of its first axis against all others. The symbols are those of P, then those of Q.
 
@@ -71,7 +71,7 @@ class LowRank:
             )
         if not 1 <= len(self.octaves) <= EXACT_BITS or min(self.octaves) < 0 or not self.octaves[-1]:
             raise PactError(
-                f"1 to {EXACT_BITS} numbers from 0 up, the last of them not 0, are needed, got {self.octaves}",
+                f"must be 1 to {EXACT_BITS} numbers >= 0, the last of them not 0, got {self.octaves}",
                 where="octaves",
             )
         largest = self.limit**2 * sum(count << shift for shift, count in enumerate(self.octaves))
@@ -142,7 +142,7 @@ class LowRank:
         self._refuse_large(symbols)
         left, right = self._factors(symbols.astype(np.float64), shape)
         shifts = np.repeat(np.arange(len(self.octaves)), self.octaves)
-        # All sums are whole numbers below 2^53, so every order of adding them up gives the same.
+        # All sums are integers below 2^53, so every order of adding them up gives the same.
         sums = np.ldexp(left, shifts) @ right
         sums *= self.step.value
         return np.asarray(sums.reshape(shape))

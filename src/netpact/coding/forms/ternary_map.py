@@ -1,4 +1,4 @@
-"""Signs that are weights for an image: each is told in the context of its left and upper neighbours."""
+"""Signs that are weights for an image: each is coded in the context of its left and upper neighbours."""
 
 from __future__ import annotations
 
