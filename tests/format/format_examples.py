@@ -18,6 +18,7 @@ from netpact.coding.forms import (
     Codebook,
     CodedTensor,
     Exact,
+    Factor,
     Form,
     LowRank,
     Projected,
@@ -168,6 +169,17 @@ def compress_rewritten(architecture: Architecture, *rewrites: Step) -> Compresse
     return Compressed(architecture, exact_tensors(shapes), rewrites=rewrites)
 
 
+def compress_factored(architecture: Architecture, *rewrites: Step) -> Compressed:
+    """Factors with two shifts in all layers."""
+    tensors = {}
+    for place, slot in enumerate(plan_slots(architecture, rewrites)):
+        tensors[slot.name] = uniform(slot.shape, place)
+        if slot.name.endswith("weight"):
+            form = Factor(ShortFloat(-4, place), (1,), second="second" in slot.name)
+            tensors[slot.name] = _tensor(form, slot.shape, tensors[slot.name].symbols)
+    return Compressed(architecture, tensors, "float64", rewrites=rewrites)
+
+
 def exact_tensors(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, CodedTensor]:
     """Positive float32 numbers, but for what counts batches or is a mask."""
     tensors = {name: exact(shape, place) for place, (name, shape) in enumerate(shapes.items())}
@@ -208,12 +220,15 @@ NETWORKS: Mapping[str, Compressed] = {
     "folded-resnet": compress_rewritten(
         Architecture(10, (8, 2, 1), (1, 8, 8), 3), Step(2, Fold(1)), Step(7, Fold(0)), Step(10, Fold(1))
     ),
+    "factored": compress_factored(
+        Architecture(CONV, (3, 4), (2, 9, 8), 5), Step(1, LowRankLayer(3)), Step(6, LowRankLayer(2))
+    ),
     "own-rewritten": compress_own(
         OwnNet(), arithmetic="float64", rewrites=(Step(2, Fold(1)), Step(1, LowRankLayer(2)), Step(6, LowRankLayer(1)))
     ),
 }
 GOLDEN_1 = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
-GOLDEN_2 = ("rewritten-conv", "folded-resnet", "own-rewritten", "scaled", "sparse", "projected")
+GOLDEN_2 = ("rewritten-conv", "folded-resnet", "factored", "own-rewritten", "scaled", "sparse", "projected")
 GOLDEN = (*GOLDEN_1, *GOLDEN_2)
 
 

@@ -60,7 +60,7 @@ REWRITES_OF_VERSION_2 = {
     2: ("remove-channels", {"outputs": 1, "inputs": 1}),
 }
 # What came with version 2, frozen as well.
-FORMS_OF_VERSION_2 = {9: "scaled", 10: "sparse", 11: "projected", 12: "difference"}
+FORMS_OF_VERSION_2 = {9: "scaled", 10: "sparse", 11: "projected", 12: "difference", 13: "factor"}
 
 
 def test_all_that_a_message_can_say_has_come_with_a_version() -> None:

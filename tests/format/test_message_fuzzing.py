@@ -62,6 +62,7 @@ NETWORKS_TO_DAMAGE = [
     compress(Architecture(LINEAR, (), (50, 50), 2), rare),  # a plane long enough to be coded by gaps
     NETWORKS["rewritten-conv"],
     NETWORKS["folded-resnet"],
+    NETWORKS["factored"],
     NETWORKS["own-rewritten"],
     NETWORKS["own"],
 ]

@@ -21,6 +21,7 @@ from netpact.coding.forms import (
     CodedTensor,
     Difference,
     Exact,
+    Factor,
     Form,
     LowRank,
     Projected,
@@ -53,6 +54,7 @@ TAGS = {
     10: "sparse",
     11: "projected",
     12: "difference",
+    13: "factor",
 }
 STEP = ShortFloat(-3, 5)
 
@@ -245,6 +247,18 @@ CASES = {
         lambda symbol: 0.0,
         (),
         all_levels,
+    ),
+    "first factor": Case(
+        Factor(STEP),
+        lambda random, count: random.integers(-9, 10, count),
+        lambda symbol: symbol * 21 / 128,
+        (2**32, -(2**32), -(2**63)),
+    ),
+    "second factor": Case(
+        Factor(STEP, (0, 0), second=True),
+        lambda random, count: random.integers(-9, 10, count),
+        lambda symbol: 4 * symbol * 21 / 128,
+        (2**32, -(2**32), -(2**63)),
     ),
     "codebook": codebook_case(2),
     "codebook of two": codebook_case(1),

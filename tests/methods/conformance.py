@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from netpact.coding.format import Compressed, Pact, module_slots, seal
+from netpact.coding.format import Compressed, Pact, own_slots, seal
 from netpact.core.errors import PactError
 from netpact.datasets import Data
 from netpact.methods import METHODS, Method, compress
@@ -46,9 +46,10 @@ class MethodConformance:
 
     def test_every_tensor_is_coded(self, network: Network, digits: Data) -> None:
         for method in self.sizes:
-            coded = self.run(method, network, digits).tensors
+            compressed = self.run(method, network, digits)
+            coded = compressed.tensors
             assert [(name, coded[name].shape) for name in coded] == [
-                (slot.name, slot.shape) for slot in module_slots(network.module)
+                (slot.name, slot.shape) for slot in own_slots(network.module, compressed.rewrites)
             ]
             for name, buffer in network.module.named_buffers():
                 assert np.array_equal(coded[name].weights(), buffer.double().numpy()), name

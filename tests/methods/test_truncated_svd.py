@@ -10,16 +10,19 @@ import pytest
 import torch
 from methods.conformance import MethodConformance
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from netpact.algebra.singular_values import SingularValues, decompose
 from netpact.coding import ShortFloat
-from netpact.coding.format import seal
-from netpact.coding.forms import CodedTensor, LowRank, Uniform, Zero
+from netpact.coding.format import Compressed, seal
+from netpact.coding.forms import CodedTensor, Factor, LowRank, Uniform, Zero
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
 from netpact.deviations import promised_error
+from netpact.layers import Factored
 from netpact.methods import Method, Quantize, TruncatedSVD, compress, make_method
+from netpact.methods.factoring import split_factors
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.truncated_svd import margin_tolerance
 from netpact.network import Network, trace
@@ -87,6 +90,26 @@ def inputs(random: np.random.Generator | None = None) -> Data:
     return Data("drawn", 5, ArraySamples(drawn, np.arange(50) % 5, "drawn", 5))
 
 
+def products(compressed: Compressed) -> dict[str, Array]:
+    """What the layers compute, by the names that the network's own tensors have."""
+    tensors, found = compressed.tensors, {}
+    for name, tensor in tensors.items():
+        if name.endswith("first.weight"):
+            second = tensors[name.replace("first", "second")].weights()
+            product = second.reshape(len(second), -1) @ tensor.weights().reshape(len(tensor.weights()), -1)
+            found[name.replace("first.", "")] = product.reshape(len(second), *tensor.shape[1:])
+        elif "second." not in name:
+            found[name] = tensor.weights()
+    return found
+
+
+def ranks(compressed: Compressed) -> dict[str, int]:
+    """Of the weights that are products, as two layers or as one tensor."""
+    found = {name: t.form.rank for name, t in compressed.tensors.items() if isinstance(t.form, LowRank)}
+    layers = {name: t.shape[0] for name, t in compressed.tensors.items() if name.endswith("first.weight")}
+    return found | {name.replace("first.", ""): rank for name, rank in layers.items()}
+
+
 def weights_of(network: Network) -> dict[str, Array]:
     return {name: p.detach().double().numpy() for name, p in network.module.named_parameters() if p.dim() >= 2}
 
@@ -95,15 +118,15 @@ def weights_of(network: Network) -> dict[str, Array]:
 def test_lemma_1_on_a_network(tolerance: float) -> None:
     """|A^ - A|_2 <= tolerance |A|_2 and rank <= |A|_F^2 / (tolerance^2 |A|_2^2), but for the rounding of 16 bits."""
     network = two_layers(decay=1.0)
-    coded = compress(network, TruncatedSVD(tolerance=tolerance, bits=16)).tensors
+    compressed = compress(network, TruncatedSVD(tolerance=tolerance, bits=16))
+    coded, found = products(compressed), ranks(compressed)
     for name, exact in weights_of(network).items():
         spectral, total = np.linalg.norm(exact, 2), np.linalg.norm(exact)
-        assert np.linalg.norm(coded[name].weights() - exact, 2) <= (tolerance + 1e-3) * spectral, name
-        form = coded[name].form
-        if isinstance(form, LowRank):
-            assert form.rank <= total**2 / (tolerance * spectral) ** 2
-            assert form.rank == decompose(exact).rank_for_tolerance(tolerance)
-    assert any(isinstance(tensor.form, LowRank) for tensor in coded.values()) == (tolerance >= 0.1)
+        assert np.linalg.norm(coded[name] - exact, 2) <= (tolerance + 1e-3) * spectral, name
+        if name in found:
+            assert found[name] <= total**2 / (tolerance * spectral) ** 2
+            assert found[name] == decompose(exact).rank_for_tolerance(tolerance)
+    assert bool(found) == (tolerance >= 0.1)
 
 
 def test_rounding_is_small_and_falls_with_the_bits() -> None:
@@ -201,13 +224,69 @@ def test_a_layer_that_is_cheaper_by_entries_is_rounded_so() -> None:
     """A square matrix of nearly full rank: two factors have twice as many numbers."""
     network = two_layers(decay=0.05)
     plain = compress(network, Quantize(bits=5)).tensors
-    for energy, kind in ((1.0, Uniform), (0.2, LowRank)):
-        coded = compress(network, TruncatedSVD(energy=energy, bits=5)).tensors
-        assert isinstance(coded["0.weight"].form, kind)
-        assert code_length(coded["0.weight"]) <= code_length(plain["0.weight"])
-        assert coded["0.bias"].form == plain["0.bias"].form
-        if kind is Uniform:
-            assert np.array_equal(coded["0.weight"].symbols, plain["0.weight"].symbols)
+    whole, cut = (compress(network, TruncatedSVD(energy=energy, bits=5)).tensors for energy in (1.0, 0.2))
+    assert isinstance(whole["0.weight"].form, Uniform)
+    assert np.array_equal(whole["0.weight"].symbols, plain["0.weight"].symbols)
+    assert whole["0.bias"].form == cut["0.second.bias"].form == plain["0.bias"].form
+    factors = [cut[f"0.{part}.weight"] for part in ("first", "second")]
+    assert all(isinstance(factor.form, Factor) for factor in factors)
+    assert sum(map(code_length, factors)) <= code_length(plain["0.weight"])
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 3, 3, 3)])
+def test_two_layers_compute_exactly_what_the_one_did(shape: tuple[int, ...]) -> None:
+    """The same symbols in about as many bits: what the rewrite adds is the layers' speed."""
+    layer: nn.Linear | nn.Conv2d = nn.Linear(5, 12) if len(shape) == 2 else nn.Conv2d(3, 6, 3)
+    found = decompose(matrix(shape[0], int(np.prod(shape[1:])), decay=1.5))
+    product = round_low_rank(found.truncate(3), shape, bits=9)
+    first, second = split_factors(product, layer)
+    assert isinstance(product.form, LowRank)
+    assert len(product.form.octaves) > 1
+    joined = second.weights().reshape(shape[0], 3) @ first.weights().reshape(3, -1)
+    assert np.array_equal(joined.reshape(shape), product.weights())
+    assert code_length(first) + code_length(second) <= code_length(product) + 40
+    for weights in (first.weights(), second.weights()):
+        assert np.array_equal(weights, weights.astype(np.float32))
+
+
+class Tied(nn.Module):
+    """One weight in two layers, one that forward uses itself, and one layer that runs twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flat, self.a, self.b = nn.Flatten(), nn.Linear(40, 30), nn.Linear(40, 30)
+        self.b.weight = self.a.weight
+        self.stray, self.twice, self.last = nn.Linear(30, 30), nn.Linear(30, 30), nn.Linear(30, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(self.a(x) + self.b(x))
+        x = self.stray(x) + functional.linear(x, self.stray.weight)
+        return self.last(self.twice(torch.relu(self.twice(x))))
+
+
+def test_only_a_layer_that_nobody_else_needs_becomes_two() -> None:
+    network = trace(Tied(), inputs())
+    compressed = compress(network, TruncatedSVD(rank=2))
+    assert [str(step) for step in compressed.rewrites] == [
+        "layer 5: low-rank(rank=2)",
+        "layer 8: low-rank(rank=2)",
+    ]
+    assert set(ranks(compressed)) == {"a.weight", "stray.weight", "twice.weight", "last.weight"}
+    decoded: Any = seal(compressed).to_module(Tied())
+    assert isinstance(decoded.twice, Factored)
+    assert decoded.a.weight is decoded.b.weight
+
+
+def test_a_layer_that_would_have_more_numbers_stays_one() -> None:
+    """Fewer bits than entry by entry, but more multiplications as two layers."""
+    module = nn.Linear(40, 40, bias=False)
+    with torch.no_grad():
+        module.weight.copy_(torch.from_numpy(matrix(40, 40, decay=2.5)))
+    drawn = np.random.default_rng(5).standard_normal((50, 40)).astype(np.float32)
+    network = trace(module, Data("drawn", 40, ArraySamples(drawn, np.arange(50) % 40, "drawn", 40)))
+    compressed = compress(network, TruncatedSVD(rank=25, bits=12))
+    assert isinstance(compressed.tensors["weight"].form, LowRank)
+    assert not compressed.rewrites
 
 
 def test_the_length_is_what_the_message_grows_by() -> None:
@@ -226,11 +305,11 @@ def test_the_length_includes_the_form() -> None:
 
 
 def test_convolutions_are_cut_as_outputs_against_the_rest(mixed: Network) -> None:
-    coded = compress(mixed, TruncatedSVD(rank=1, bits=12)).tensors["0.weight"]
+    compressed = compress(mixed, TruncatedSVD(rank=1, bits=12))
     exact = weights_of(mixed)["0.weight"]
-    assert isinstance(coded.form, LowRank)
+    assert ranks(compressed)["0.weight"] == 1
     best = decompose(exact.reshape(4, 9)).truncate(1).matrix()
-    assert np.allclose(coded.weights().reshape(4, 9), best, atol=1e-3 * np.abs(best).max())
+    assert np.allclose(products(compressed)["0.weight"].reshape(4, 9), best, atol=1e-3 * np.abs(best).max())
 
 
 def test_the_promise_covers_residual_and_rounding(mixed: Network, digits: Data) -> None:
@@ -247,7 +326,7 @@ class TestMargin:
         tolerance = margin_tolerance(network, data.train, margin=margin)
         assert 0.01 < tolerance < 0.5
         coded = compress(network, TruncatedSVD(margin=margin, bits=16), samples=data.train)
-        assert any(isinstance(tensor.form, LowRank) for tensor in coded.tensors.values())
+        assert ranks(coded)
         by_tolerance = compress(network, TruncatedSVD(tolerance=tolerance, bits=16))
         assert seal(coded).message == seal(by_tolerance).message
         measured = promised_error(network, coded, data).measured.max()

@@ -14,9 +14,11 @@ from netpact.coding.forms import LOW_RANK_BITS, CodedTensor, matrix_sides
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
+from netpact.methods.approximations import as_array, code_network
+from netpact.methods.factoring import factor_layers
+from netpact.methods.grids import UniformGrid
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.method import METHODS
-from netpact.methods.quantize import Quantize
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ class TruncatedSVD:
     """Each weight tensor as a product of two narrow integer matrices; a convolution is out x (in * taps).
 
     Give one of the first four, which decides how much is kept (default: energy 0.9). Biases take 8 bits. A tensor
-    that takes more bits as a product than rounded entry by entry (`Quantize` with as many bits) is rounded so.
+    that takes more bits as a product than rounded entry by entry (`Quantize` with as many bits) is rounded so. A
+    layer for which the factors have fewer numbers than the weight is decoded as two layers.
 
     rank       singular values kept in each tensor, at most
     energy     the smallest rank that keeps this share of the sum of squares of each tensor
@@ -69,15 +72,16 @@ class TruncatedSVD:
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
         tolerance = self.tolerance if self.margin is None else margin_tolerance(network, samples, margin=self.margin)
-        coded = dict(Quantize(bits=self.bits).compress(network).tensors)
+        plain = code_network(network, UniformGrid(self.bits)).tensors
+        coded = dict(plain)
         weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
         for done, (name, tensor) in enumerate(weights.items(), start=1):
-            values = tensor.detach().numpy().astype(np.float64)
+            values = as_array(tensor)
             if values.size:
                 coded[name] = self._shorter(values, coded[name], tolerance)
             if progress is not None:
                 progress(done, len(weights))
-        return Compressed(network.architecture, coded)
+        return factor_layers(network, coded, plain)
 
     def _shorter(self, values: np.ndarray, plain: CodedTensor, tolerance: float | None) -> CodedTensor:
         found = decompose(values.reshape(matrix_sides(values.shape)))

@@ -1,3 +1,4 @@
+from netpact.coding.forms.factor import Factor as Factor
 from netpact.coding.forms.form import FORMS as FORMS
 from netpact.coding.forms.form import CodedTensor as CodedTensor
 from netpact.coding.forms.form import Form as Form

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from netpact.layers.rewrites.fold import Fold
-from netpact.layers.rewrites.low_rank import LowRankLayer
+from netpact.layers.rewrites.low_rank import LowRankLayer, can_factor
 from netpact.layers.rewrites.remove_channels import RemoveChannels
 from netpact.layers.rewrites.rewrite import Rewrite, Step, apply_steps, find_part, number_of, replace_part
 
@@ -24,6 +24,7 @@ __all__ = [
     "Rewrite",
     "Step",
     "apply_steps",
+    "can_factor",
     "find_part",
     "number_of",
     "replace_part",
