@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from source_text import SOURCE
 
 from netpact.core.errors import PactError
 from netpact.core.json import check_fields, decode_json, encode_json, read_object
@@ -65,3 +66,8 @@ def test_unknown_and_missing_keys_are_named() -> None:
     with pytest.raises(PactError, match=r"unknown: k+, .*, and 60 more$") as caught:
         check_fields({"k" * (1000 + number): 1 for number in range(100)}, (), where="record")
     assert len(str(caught.value)) < 3000
+
+
+def test_json_is_read_in_one_place() -> None:
+    readers = [path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if "json.load" in path.read_text()]
+    assert [str(path) for path in readers] == ["core/json.py"]

@@ -121,7 +121,7 @@ def test_the_two_tables(tmp_path: Path) -> None:
     assert "| - |  | `` | `b.pact` |" in below
     for index in ([{**plain, "rating": 5}], [{key: plain[key] for key in KEYS[:-1]}]):
         (tmp_path / "index.json").write_text(json.dumps(index))
-        with pytest.raises(netpact.PactError, match=r"keys differ from file, .* optional base, original"):
+        with pytest.raises(netpact.PactError, match="the keys are not those of this record"):
             read_index(tmp_path)
     (tmp_path / "index.json").write_text(json.dumps([plain, other]))
     assert read_index(tmp_path) == [plain, other]

@@ -74,7 +74,7 @@ def test_share_of_samples_that_fail() -> None:
     assert found.zeta == pytest.approx(0.4)
     assert found.worst == pytest.approx(0.9)
     assert not found.holds
-    assert "60.00%" in str(found)
+    assert "60.00 %" in str(found)
     record = found.to_json()
     assert record["holds"] is False
     assert record["samples"] == 5

@@ -15,6 +15,7 @@ from netpact.bounds.margin import margin_used
 from netpact.certificates.inputs import failure_probability
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
+from netpact.core.percent import percent
 from netpact.datasets import Samples, as_samples
 
 _BATCH = 512
@@ -59,7 +60,11 @@ class Compressibility:
         }
 
     def __str__(self) -> str:
-        verdict = "compressible" if self.holds else f"not compressible, but for {1 - self.zeta:.2%} of the samples"
+        verdict = (
+            "compressible"
+            if self.holds
+            else f"not compressible, but for {percent(1 - self.zeta, places=2)} of the samples"
+        )
         return (
             f"({self.gamma:g}, S)-{verdict}: |f - g|_inf is at most {self.worst:.4g} on {len(self.errors):,} samples, "
             f"{self.gamma / 2:g} is allowed"

@@ -10,6 +10,7 @@ from netpact.bounds.estimate import Estimate, finite
 from netpact.bounds.logs import power_text
 from netpact.core.display import Displayed
 from netpact.core.errors import one_of
+from netpact.core.percent import percent
 
 _BEYOND = 1e12  # a percentage that nobody reads digit by digit any more
 
@@ -101,7 +102,8 @@ class Estimates(Displayed):
 
     def __str__(self) -> str:
         margins = ", ".join(
-            f"L_gamma = {loss:.2%} at gamma = {gamma:.4g}" for gamma, loss in zip(self.gammas, self.losses, strict=True)
+            f"L_gamma = {percent(loss, places=2)} at gamma = {gamma:.4g}"
+            for gamma, loss in zip(self.gammas, self.losses, strict=True)
         )
         width = max(len(row.name) for row in self.rows)
         lines = [f"estimates for {self.network} on {self.samples:,} samples of {self.data_name}; {margins}"]

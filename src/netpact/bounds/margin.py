@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from netpact.core.checks import check_choice, check_number
 from netpact.core.errors import PactError
+from netpact.core.percent import percent
 
 if TYPE_CHECKING:
     from netpact.network import Margins
@@ -89,7 +90,7 @@ class Gamma:
             raise PactError(
                 f"this quantile of the margins is {found:.4g}, and gamma must be above 0",
                 where="gamma quantile",
-                hint=f"{wrong:.1%} of the samples are errors: take a quantile above that",
+                hint=f"{percent(wrong)} of the samples are errors: take a quantile above that",
             )
         return (found,)
 

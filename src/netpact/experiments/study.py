@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
+from netpact.core.percent import percent
 from netpact.experiments.presets import Case
 from netpact.runs import JsonValue
 
@@ -75,8 +76,8 @@ class Study:
         return cls(**record)
 
     def __str__(self) -> str:
-        low = "" if self.fits else f", below the {self.least:.0%} that findings need"
+        low = "" if self.fits else f", below the {percent(self.least, places=0)} that findings need"
         return (
             f"{self.study}, seed {self.seed} ({self.model}, {self.samples:,} samples): "
-            f"training accuracy {self.train_accuracy:.1%}{low}, test accuracy {self.test_accuracy:.1%}"
+            f"training accuracy {percent(self.train_accuracy)}{low}, test accuracy {percent(self.test_accuracy)}"
         )

@@ -63,7 +63,7 @@ def read_tensors(path: str | Path) -> TensorFile:
 def _note(content: bytes, path: str | Path) -> dict[str, object] | None:
     """The header stands after its length, 8 bytes little-endian; the loader above has checked both."""
     length = int.from_bytes(content[:8], "little")
-    metadata = json.loads(content[8 : 8 + length]).get("__metadata__")  # null is allowed, too
+    metadata = read_object(content[8 : 8 + length], where=str(path)).get("__metadata__")  # null is allowed, too
     text = (metadata or {}).get(_NOTE)
     if text is None:
         return None

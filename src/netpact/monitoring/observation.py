@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from netpact.core.errors import PactError
 from netpact.core.json import encode_json, read_object
+from netpact.core.percent import percent
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,9 @@ class Observation:
         return encode_json(self.to_json(), where=f"epoch {self.epoch}")
 
     def __str__(self) -> str:
-        test = "" if self.test_error is None else f", test error {self.test_error:.2%}"
+        test = "" if self.test_error is None else f", test error {percent(self.test_error, places=2)}"
         told = ", ".join(f"{name} {_power(power)}" for name, power in self.bounds.items())
-        return f"epoch {self.epoch}: train error {self.train_error:.2%}{test}; capacity of {told}"
+        return f"epoch {self.epoch}: train error {percent(self.train_error, places=2)}{test}; capacity of {told}"
 
 
 def read_observation(source: object, *, where: str) -> Observation:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from netpact.core.checks import check_number
 from netpact.core.errors import PactError
+from netpact.core.percent import percent
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule
@@ -63,8 +64,8 @@ class Margins:
         }
 
     def __str__(self) -> str:
-        quantiles = ", ".join(f"{share:.0%} {self.quantile(share):.4g}" for share in _SHARES)
-        return f"{self.count:,} margins on {self.name}: {quantiles}; {self.share_below(0.0):.2%} errors"
+        quantiles = ", ".join(f"{percent(share, places=0)} {self.quantile(share):.4g}" for share in _SHARES)
+        return f"{self.count:,} margins on {self.name}: {quantiles}; {percent(self.share_below(0.0), places=2)} errors"
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netpact.bounds.logs import power_text
+from netpact.core.percent import percent
 from netpact.core.version import __version__
 from netpact.reports.bound_rows import BoundRow, error_text, sort_bounds
 from netpact.reports.charts.bars import draw_bars
@@ -24,7 +25,10 @@ def render_estimates(rows: Sequence[BoundRow], found: Estimates, data: Data) -> 
         ("network", found.network),
         ("data", f"{data.name}, {found.samples:,} samples"),
         ("data fingerprint", data.train.fingerprint()),
-        *((f"L_gamma at gamma = {g:.4g}", f"{loss:.4%}") for g, loss in zip(found.gammas, found.losses, strict=True)),
+        *(
+            (f"L_gamma at gamma = {g:.4g}", percent(loss, places=4))
+            for g, loss in zip(found.gammas, found.losses, strict=True)
+        ),
     )
     title = f"Bounds for {found.network} on {data.name}"
     return render_bounds(rows, title=title, samples=found.samples, facts=facts, version=__version__)

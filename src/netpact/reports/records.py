@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes
+from netpact.core.json import check_fields, decode_json
 from netpact.core.percent import percent, percent_up
 
 KEYS = (
@@ -106,14 +107,11 @@ Each new form, family or view raises the decoder version that a certificate name
 def read_index(folder: str | Path) -> list[dict[str, object]]:
     """The entries of records/index.json; a missing or unknown key is named."""
     path = Path(folder) / "index.json"
-    entries = json.loads(read_bytes(path))
-    for entry in entries:
-        if not set(KEYS) <= set(entry) <= {*KEYS, *OPTIONAL}:
-            raise PactError(
-                f"keys differ from {', '.join(KEYS)} and optional {', '.join(OPTIONAL)}: {', '.join(entry)}",
-                where=f"{path}, {entry.get('file')}",
-            )
-    return list(entries)
+    entries = check_instance(decode_json(read_bytes(path), where=str(path)), list, where=str(path))
+    return [
+        dict(check_fields(entry, KEYS, where=f"{path}, entry {number}", optional=OPTIONAL))
+        for number, entry in enumerate(entries, start=1)
+    ]
 
 
 def is_for_the_record(entry: dict[str, object]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
+from netpact.core.json import read_object
 from netpact.runs.attempt import Attempt, attempt_call, failed_attempt
 from netpact.runs.task import Task
 
@@ -37,7 +38,7 @@ def write_call(task: Task) -> bytes:
 
 
 def read_answer(message: bytes) -> Attempt:
-    return Attempt(**json.loads(message))
+    return Attempt(**read_object(message, where="worker"))
 
 
 def _answer(message: bytes) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 from netpact.core.json import check_fields
+from netpact.core.percent import percent
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,8 @@ class Epoch:
     seconds: float
 
     def __str__(self) -> str:
-        test = "" if self.test_error is None else f", test error {self.test_error:.2%}"
-        return f"epoch {self.epoch}: loss {self.loss:.4f}, train error {self.train_error:.2%}{test}"
+        test = "" if self.test_error is None else f", test error {percent(self.test_error, places=2)}"
+        return f"epoch {self.epoch}: loss {self.loss:.4f}, train error {percent(self.train_error, places=2)}{test}"
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)

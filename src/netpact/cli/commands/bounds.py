@@ -10,6 +10,7 @@ from netpact.cli.figures import write_figures
 from netpact.cli.options import BaseOptions, DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
 from netpact.cli.options_of import option
 from netpact.core.errors import PactError
+from netpact.core.percent import percent
 
 if TYPE_CHECKING:
     from netpact.bounds import Estimates, Gamma
@@ -144,7 +145,9 @@ def _write_page(path: Path, rows: list[BoundRow], found: Estimates, data: Data) 
 def _tell(found: Estimates) -> None:
     """What the table has no room for: the margin, effective parameters, premises that fail, what does not apply."""
     for gamma, loss in zip(found.gammas, found.losses, strict=True):
-        people.print(f"gamma = {gamma:.4g}: L_gamma = {loss:.2%}; capacity C as in L_gamma + sqrt(C / samples)")
+        people.print(
+            f"gamma = {gamma:.4g}: L_gamma = {percent(loss, places=2)}; capacity C as in L_gamma + sqrt(C / samples)"
+        )
     if found.layers:
         people.print("effective parameters:")
     for layer in found.layers:

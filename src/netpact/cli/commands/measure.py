@@ -11,6 +11,7 @@ from netpact.cli.figures import write_figures
 from netpact.cli.options import DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
 from netpact.cli.options_of import option
 from netpact.core.errors import PactError
+from netpact.core.percent import percent
 
 if TYPE_CHECKING:
     from torch import nn
@@ -68,7 +69,7 @@ def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: P
         second = _run(other, source, replace(wanted, only=rest), initial=None, what="measuring the other network")
     if zeta:
         found, second = leave_out_outliers(found, zeta), None if second is None else leave_out_outliers(second, zeta)
-        people.print(f"the worst {zeta:.2%} of the samples are left out of each quantity")
+        people.print(f"the worst {percent(zeta, places=2)} of the samples are left out of each quantity")
     write_figures(draw_measures(found, against=second), pages.figures)
     if pages.page is not None:
         text = render_measures(
