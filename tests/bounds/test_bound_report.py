@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from io import StringIO
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -14,7 +15,7 @@ from rich.console import Console
 from netpact import PactError
 from netpact.bounds import Estimate, Premise
 from netpact.reports.bound_page import render_bounds
-from netpact.reports.bound_rows import BoundRow, bound_table, error_text, row_of_estimate, sort_bounds
+from netpact.reports.bound_rows import BoundRow, Row, bound_table, error_text, sort_bounds
 from netpact.reports.charts.bars import draw_bars
 
 CERTIFICATE = BoundRow(
@@ -29,22 +30,20 @@ CERTIFICATE = BoundRow(
 )
 
 
-def estimate(name: str, log10: float, *, fails: bool = False) -> BoundRow:
+def estimate(name: str, log10: float, *, fails: bool = False) -> Estimate:
     premises = (Premise("rho >= 3d", False, "rho = 2.1"),) if fails else ()
-    return row_of_estimate(
-        Estimate(
-            name=name,
-            log_capacity=log10 * math.log(10),
-            margin_loss=0.1,
-            samples=1000,
-            theorem="a paper, Theorem 1",
-            ignored=("constants",),
-            premises=premises,
-        )
+    return Estimate(
+        name=name,
+        log_capacity=log10 * math.log(10),
+        margin_loss=0.1,
+        samples=1000,
+        theorem="a paper, Theorem 1",
+        ignored=("constants",),
+        premises=premises,
     )
 
 
-ROWS = [
+ROWS: list[Row] = [
     estimate("frobenius", 40.0),
     estimate("theorem-5.1", 6.0, fails=True),
     CERTIFICATE,
@@ -53,7 +52,7 @@ ROWS = [
 ]
 
 
-def shown(rows: list[BoundRow]) -> list[str]:
+def shown(rows: Sequence[Row]) -> list[str]:
     stream = StringIO()
     Console(file=stream, width=80).print(bound_table(rows, title="mlp on digits"))
     return stream.getvalue().splitlines()

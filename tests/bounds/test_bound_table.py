@@ -21,7 +21,7 @@ from netpact.bounds import estimate_bounds as estimate
 from netpact.bounds.bound import option_records
 from netpact.papers.arora.stability import CushionOptions
 from netpact.reports.bound_page import render_estimates
-from netpact.reports.bound_rows import bound_table, row_of_estimate
+from netpact.reports.bound_rows import bound_table
 
 FORMER = {
     "theorem-2.1": "arora-2.1",
@@ -71,11 +71,10 @@ def test_a_bound_from_outside_is_in_json_table_and_page() -> None:
     row = next(row for row in found.to_json()["estimates"] if row["name"] == "toy-2026")  # type: ignore[attr-defined]
     assert row["log10"] == pytest.approx(math.log10(3 * 12 / 0.5))
     assert row["gamma"] == 0.5
-    rows = [row_of_estimate(one) for one in found.rows]
     stream = StringIO()
-    Console(file=stream, width=80).print(bound_table(rows, title="all"))
+    Console(file=stream, width=80).print(bound_table(found.rows, title="all"))
     assert "toy-2026" in stream.getvalue()
-    assert "Somebody 2026, Theorem 9" in render_estimates(rows, found, data)
+    assert "Somebody 2026, Theorem 9" in render_estimates(found.rows, found, data)
     assert "toy_factor" in option_records()
     alone = estimate(chain(FIRST, SECOND), data, FIXED, only=["toy-2026"])
     assert alone.rows[0].log10 == pytest.approx(math.log10(2 * 12 / 0.5)), "the default of its option"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from netpact.bounds.logs import power_text
 from netpact.core.errors import PactError
+from netpact.core.json import finite
 
 _LN10 = math.log(10.0)
 _LARGEST_EXPONENT = 700.0  # exp of more than 709 overflows a float
@@ -45,6 +47,7 @@ class Estimate:
     gamma         the margin; None for a bound that does not use one
     """
 
+    about: ClassVar[str] = ""  # beside certificates of other networks: this one
     name: str
     log_capacity: float
     margin_loss: float
@@ -110,7 +113,3 @@ class Estimate:
             "zeta": self.zeta,
             "samples": self.samples,
         }
-
-
-def finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 from netpact.bounds.bound import BOUNDS
-from netpact.bounds.estimate import Estimate, finite
+from netpact.bounds.estimate import Estimate
 from netpact.bounds.logs import power_text
 from netpact.core.display import Displayed
 from netpact.core.errors import one_of
+from netpact.core.json import finite
 from netpact.core.percent import percent
 
 _BEYOND = 1e12  # a percentage that nobody reads digit by digit any more

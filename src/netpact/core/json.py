@@ -22,6 +22,11 @@ def encode_json(value: object, *, where: str) -> str:
         raise PactError("the value contains itself or is nested too deeply for JSON", where=where) from error
 
 
+def finite(number: float) -> float | None:
+    """None for what JSON has no number for: infinity, and what is not a number."""
+    return number if math.isfinite(number) else None
+
+
 def decode_json(text: str | bytes, *, where: str) -> JsonValue:
     """The value of a text from an untrusted file; bytes are UTF-8."""
     try:

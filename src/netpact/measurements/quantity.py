@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from netpact.core.checks import check_choice, check_number
 from netpact.core.errors import PactError
+from netpact.core.json import finite
 
 Numbers = NDArray[np.float64]
 Probed = tuple[Numbers, "Numbers | None"]  # each sample's number, and the standard error that probes left in it
@@ -78,13 +79,13 @@ class Quantity:
 
     def to_json(self, *, with_samples: bool = False) -> dict[str, object]:
         """Infinite numbers become null: JSON has none."""
-        record: dict[str, object] = {"value": _finite(self.value), "exact": self.exact, "stderr": self.stderr}
+        record: dict[str, object] = {"value": finite(self.value), "exact": self.exact, "stderr": self.stderr}
         if self.samples is not None:
             record["side"] = self.side
             record["count"] = len(self.samples)
-            record["quantiles"] = {f"{share:g}": _finite(number) for share, number in self.quantiles.items()}
+            record["quantiles"] = {f"{share:g}": finite(number) for share, number in self.quantiles.items()}
             if with_samples:
-                record["samples"] = [_finite(number) for number in self.samples.tolist()]
+                record["samples"] = [finite(number) for number in self.samples.tolist()]
         return record
 
     def __str__(self) -> str:
@@ -127,7 +128,3 @@ def divide(above: Numbers, below: Numbers, *, side: str) -> Numbers:
         quotient = above / below
     nothing = math.inf if side == LEAST else 0.0
     return np.where((above == 0) & (below == 0), nothing, quotient)
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

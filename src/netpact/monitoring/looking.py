@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import math
 import time
 from collections.abc import Mapping, Sequence
 
@@ -13,6 +12,7 @@ import torch
 from torch import nn
 
 from netpact.bounds import EstimateOptions, estimate_bounds
+from netpact.core.json import finite
 from netpact.datasets import Data
 from netpact.measurements import QUANTITIES, MeasureOptions, Quantity, measure
 from netpact.models.tensors import state_of
@@ -45,7 +45,7 @@ def look_at(
     if errors < count:
         found = estimate_bounds(seen, data, EstimateOptions(cushions="plain"), only=bounds, measures=measures)
         gamma = found.gammas[0] if found.gammas else None
-        powers = {name: _finite(found[name].log10) for name in bounds}
+        powers = {name: finite(found[name].log10) for name in bounds}
     return Observation(
         epoch=epoch,
         weights=weights,
@@ -73,11 +73,7 @@ def _columns(found: Mapping[str, Quantity]) -> dict[str, float | None]:
     columns: dict[str, float | None] = {}
     for name, quantity in found.items():
         column = QUANTITIES[name].short or name
-        columns[column] = _finite(quantity.value)
+        columns[column] = finite(quantity.value)
         if quantity.samples is not None:
-            columns[f"median_{column}"] = _finite(float(np.median(quantity.samples)))
+            columns[f"median_{column}"] = finite(float(np.median(quantity.samples)))
     return columns
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

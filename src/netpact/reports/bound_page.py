@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netpact.bounds.logs import power_text
 from netpact.core.percent import percent
 from netpact.core.version import __version__
-from netpact.reports.bound_rows import BoundRow, error_text, sort_bounds
+from netpact.reports.bound_rows import Row, error_text, sort_bounds
 from netpact.reports.charts.bars import draw_bars
 from netpact.reports.page import both_widths, frame_facts, frame_page, frame_table
 from netpact.reports.text import escape
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netpact.datasets import Data
 
 
-def render_estimates(rows: Sequence[BoundRow], found: Estimates, data: Data) -> str:
+def render_estimates(rows: Sequence[Row], found: Estimates, data: Data) -> str:
     """The page of one network's estimates, and of whatever stands beside them in `rows`."""
     facts = (
         ("netpact", __version__),
@@ -35,7 +35,7 @@ def render_estimates(rows: Sequence[BoundRow], found: Estimates, data: Data) -> 
 
 
 def render_bounds(
-    rows: Sequence[BoundRow], *, title: str, samples: int, facts: Sequence[tuple[str, str]], version: str
+    rows: Sequence[Row], *, title: str, samples: int, facts: Sequence[tuple[str, str]], version: str
 ) -> str:
     """The whole page as text. facts: what the numbers were computed from, name and value, as plain text."""
     body = "\n".join(
@@ -51,16 +51,16 @@ def render_bounds(
     return frame_page(body, title=title, version=version)
 
 
-def _table(rows: Sequence[BoundRow]) -> str:
+def _table(rows: Sequence[Row]) -> str:
     ordered = sort_bounds(rows)
     proven = [place for place, row in enumerate(ordered) if row.kind == "certificate"]
     return frame_table("All bounds", ("bound", "error", "kind", "capacity"), map(_cells, ordered), best=proven)
 
 
-def _cells(row: BoundRow) -> tuple[str, ...]:
+def _cells(row: Row) -> tuple[str, ...]:
     notes = [f"about {row.about}"] if row.about else []
     notes += [row.theorem]
     notes += [f"ignores {', '.join(row.ignored)}"] if row.ignored else []
-    notes += [*(f"premise {premise}" for premise in row.fails), *row.assumptions]
+    notes += [*(f"premise {premise}" for premise in row.failing), *row.assumptions]
     name = escape(row.name) + "".join(f"<small>{escape(note)}</small>" for note in notes)
     return name, escape(error_text(row)), escape(row.kind), escape(power_text(row.log10))

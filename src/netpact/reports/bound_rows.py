@@ -6,15 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
+from typing import ClassVar, TypeAlias
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netpact.bounds import Estimate
+from netpact.bounds import Estimate, Premise
 from netpact.bounds.logs import power_text
 from netpact.certificates import Certificate
 from netpact.core.errors import PactError
+from netpact.core.json import finite
 from netpact.reports.text import clean
 
 _LN10 = math.log(10.0)
@@ -23,14 +25,15 @@ _PLAIN = 1e4  # an error below it is written out, one above it as a power of ten
 
 @dataclass(frozen=True, kw_only=True)
 class BoundRow:
-    """One bound on the error of one network.
+    """A bound beside the estimates, which are rows themselves.
 
-    kind   "estimate" or "certificate"
+    kind   "certificate"; "estimate" for one of which only the capacity was kept
     log10  of the capacity C in  training error + sqrt(C / samples); that of a certificate is half its
            code_bits ln 2 + ln(1/delta), as in its Hoeffding form
-    fails  the premises that were checked and do not hold
     about  the network that it is about, where that is another than the page's: a certificate is about its file's
     """
+
+    failing: ClassVar[tuple[Premise, ...]] = ()
 
     name: str
     kind: str
@@ -40,15 +43,14 @@ class BoundRow:
     samples: int
     assumptions: tuple[str, ...]
     ignored: tuple[str, ...]
-    fails: tuple[str, ...] = ()
     about: str = ""
 
     def to_json(self) -> dict[str, object]:
         return {
             "name": self.name,
             "kind": self.kind,
-            "value": self.value if math.isfinite(self.value) else None,
-            "log10": self.log10 if math.isfinite(self.log10) else None,
+            "value": finite(self.value),
+            "log10": finite(self.log10),
             "theorem": self.theorem,
             "assumptions": list(self.assumptions),
             "ignored": list(self.ignored),
@@ -57,18 +59,7 @@ class BoundRow:
         }
 
 
-def row_of_estimate(estimate: Estimate) -> BoundRow:
-    return BoundRow(
-        name=estimate.name,
-        kind=estimate.kind,
-        value=estimate.value,
-        log10=estimate.log10,
-        theorem=estimate.theorem,
-        samples=estimate.samples,
-        assumptions=estimate.assumptions,
-        ignored=estimate.ignored,
-        fails=tuple(str(premise) for premise in estimate.failing),
-    )
+Row: TypeAlias = Estimate | BoundRow
 
 
 def row_of_certificate(certificate: Certificate, *, name: str, about: str) -> BoundRow:
@@ -86,14 +77,14 @@ def row_of_certificate(certificate: Certificate, *, name: str, about: str) -> Bo
     )
 
 
-def sort_bounds(rows: Sequence[BoundRow]) -> list[BoundRow]:
+def sort_bounds(rows: Sequence[Row]) -> list[Row]:
     """The smallest capacity first."""
     if not rows:
         raise PactError("there is no bound to show", where="bounds")
     return sorted(rows, key=lambda row: (row.log10, row.name))
 
 
-def error_text(row: BoundRow) -> str:
+def error_text(row: Row) -> str:
     """An estimate as it is, also far above 1; a certificate is rounded up."""
     if row.kind == "certificate":
         return str(Decimal(row.value).quantize(Decimal("0.0001"), ROUND_CEILING))
@@ -102,7 +93,7 @@ def error_text(row: BoundRow) -> str:
     return power_text((row.log10 - math.log10(row.samples)) / 2, digits=1)
 
 
-def bound_table(rows: Sequence[BoundRow], *, title: str) -> Table:
+def bound_table(rows: Sequence[Row], *, title: str) -> Table:
     """Fits 80 columns: only the last one wraps. A star: premises that were checked fail."""
     result = Table(title=Text(clean(title)), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
     result.add_column("bound", no_wrap=True, max_width=24)
@@ -113,7 +104,7 @@ def bound_table(rows: Sequence[BoundRow], *, title: str) -> Table:
     for row in sort_bounds(rows):
         proven = row.kind == "certificate"
         source = f"proven for {row.about or 'the network in its file'}" if proven else row.theorem
-        name = clean(row.name) + ("*" if row.fails else "")
+        name = clean(row.name) + ("*" if row.failing else "")
         cells = (name, error_text(row), row.kind, power_text(row.log10), clean(source))
         result.add_row(*(Text(cell) for cell in cells), style="bold" if proven else None)
     return result

@@ -13,11 +13,13 @@ from netpact.core.errors import PactError
 from netpact.core.percent import percent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netpact.bounds import Estimates, Gamma
     from netpact.datasets import Data
     from netpact.measurements import Measures
     from netpact.network import Network
-    from netpact.reports.bound_rows import BoundRow
+    from netpact.reports.bound_rows import Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,7 @@ def bounds(
     from netpact.datasets import load_data
     from netpact.network import trace
     from netpact.reports.beside import certificate_beside
-    from netpact.reports.bound_rows import bound_table, row_of_estimate
+    from netpact.reports.bound_rows import bound_table
     from netpact.reports.charts.bars import draw_bars
 
     run.set_threads()
@@ -91,7 +93,7 @@ def bounds(
     measures = _measure(network, source, only, options.samples)
     with progress_bar("margins") as bar:
         found = estimate_bounds(network, source, chosen, only=only, measures=measures, progress=bar)
-    rows = [row_of_estimate(row) for row in found.rows] + certified
+    rows: list[Row] = [*found.rows, *certified]
     write_figures([draw_bars(rows, samples=found.samples, width=900)], pages.figures)
     if pages.page is not None:
         _write_page(pages.page, rows, found, source)
@@ -134,7 +136,7 @@ def _measure(network: Network, data: Data, only: list[str], samples: int) -> Mea
         )
 
 
-def _write_page(path: Path, rows: list[BoundRow], found: Estimates, data: Data) -> None:
+def _write_page(path: Path, rows: Sequence[Row], found: Estimates, data: Data) -> None:
     from netpact.core.files import write_atomically
     from netpact.reports.bound_page import render_estimates
 

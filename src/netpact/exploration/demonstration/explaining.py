@@ -13,7 +13,7 @@ from netpact.models import load_model
 from netpact.network import trace
 from netpact.reports.beside import certificate_beside
 from netpact.reports.bound_page import render_estimates
-from netpact.reports.bound_rows import row_of_estimate
+from netpact.reports.bound_rows import Row
 from netpact.reports.measure_page import render_measures
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def explain(weights: Path, start: nn.Module, data: Data, *, best: Path | None, s
 def _write_bounds(path: Path, trained: nn.Module, found: Measures, data: Data, best: Path | None) -> None:
     network = trace(trained, data)
     estimates = estimate_bounds(network, data, measures=found)
-    rows = [row_of_estimate(estimate) for estimate in estimates.rows]
+    rows: list[Row] = list(estimates.rows)
     if best is not None:
         rows.append(certificate_beside(best, network, data))
     write_atomically(path, render_estimates(rows, estimates, data).encode())

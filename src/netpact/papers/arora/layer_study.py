@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from netpact.core.json import finite
 from netpact.experiments import Study
 from netpact.measurements import LayerMeasures, Quantity
 from netpact.monitoring.observation import Observation, read_observation
@@ -83,10 +84,6 @@ def describe_layer(layer: LayerMeasures, *, log10_effective: float | None) -> St
     found = dict(layer.quantities())
     sampled = {name: _sample(found[name]) for name in DRAWN if name in found}
     return StudyLayer(layer.name, layer.parameters, layer.units, log10_effective, sampled)
-
-
-def finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _sample(quantity: Quantity) -> Sampled:

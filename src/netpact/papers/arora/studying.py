@@ -9,13 +9,14 @@ from typing import Any, cast
 from torch import nn
 
 from netpact.bounds import EstimateOptions, Estimates, estimate_bounds
+from netpact.core.json import finite
 from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data
 from netpact.experiments import Setting, train_network
 from netpact.experiments.studying import draw_gaussian
 from netpact.measurements import MeasureOptions, measure
 from netpact.measurements.folded import fold_for_measuring
-from netpact.papers.arora.layer_study import DRAWN, SMOOTHNESS, LayerStudy, StudyLayer, describe_layer, finite
+from netpact.papers.arora.layer_study import DRAWN, SMOOTHNESS, LayerStudy, StudyLayer, describe_layer
 from netpact.papers.arora.presets import SHUFFLED, VGG
 from netpact.runs import JsonValue
 

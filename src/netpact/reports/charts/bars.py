@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from netpact.bounds.logs import power_text
-from netpact.reports.bound_rows import BoundRow, sort_bounds
+from netpact.reports.bound_rows import Row, sort_bounds
 from netpact.reports.charts.axes import Axis, draw_across
 from netpact.reports.charts.figure import Figure
 from netpact.reports.charts.shapes import Line, Rect, Shape, Words
@@ -20,7 +20,7 @@ _TOP = 26.0
 _MOST_TICKS = 9
 
 
-def draw_bars(rows: Sequence[BoundRow], *, samples: int, width: int = 760) -> Figure:
+def draw_bars(rows: Sequence[Row], *, samples: int, width: int = 760) -> Figure:
     """Bars of log10 capacity. A certificate is filled, an estimate is an outline: the two never look alike.
 
     A dashed line stands at the number of samples: a capacity beyond it says nothing about the error.
@@ -55,12 +55,12 @@ def draw_bars(rows: Sequence[BoundRow], *, samples: int, width: int = 760) -> Fi
     )
 
 
-def _numbers(row: BoundRow) -> dict[str, object]:
+def _numbers(row: Row) -> dict[str, object]:
     told = {"bound": row.name, "kind": row.kind, "log10_capacity": row.log10, "error": row.value}
     return {**told, "samples": row.samples, "from": row.theorem}
 
 
-def _draw_bar(row: BoundRow, *, y: float, left: float, end: float) -> list[Shape]:
+def _draw_bar(row: Row, *, y: float, left: float, end: float) -> list[Shape]:
     certain = row.kind == "certificate"
     bar = Rect(kind="bound" if certain else "test", x=left, y=y + 5, width=max(end - left, 0.0), height=_BAR)
     name = shorten(row.name, room=left - 12, font_size=_FONT)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netpact.bounds.estimate import Premise, finite
+from netpact.bounds.estimate import Premise
+from netpact.core.json import finite
 from netpact.deviations import DeviationBound
 from netpact.measurements.quantity import Numbers
 
