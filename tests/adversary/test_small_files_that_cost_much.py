@@ -18,7 +18,20 @@ from netpact import Limits
 from netpact.coding import HALF, Budget, Decoder, Encoder, ShortFloat, code_uint
 from netpact.coding.format import Compressed, Pact, decode_message, encode_message
 from netpact.coding.format.message import _code_header, _silent
-from netpact.coding.forms import Codebook, CodedTensor, Form, LowRank, Projection, Ternary, Uniform, Zero, code_form
+from netpact.coding.forms import (
+    Codebook,
+    CodedTensor,
+    Difference,
+    Form,
+    LowRank,
+    Projected,
+    Projection,
+    Sparse,
+    Ternary,
+    Uniform,
+    Zero,
+    code_form,
+)
 from netpact.core.errors import PactError
 from netpact.core.json import read_object
 from netpact.models import Architecture, parameter_shapes
@@ -68,6 +81,10 @@ HOSTILE: dict[str, tuple[Architecture, Form, str]] = {
     "low rank that fills memory": (LARGE, LowRank(STEP, 2, (2500,)), "max_memory"),
     "codebook": (LARGE, Codebook((None,) * 256), "max_memory"),
     "hadamard": (LARGE, Projection(STEP, 1, "hadamard"), "max_work"),
+    "sparse codebook": (LARGE, Sparse(Codebook((None,) * 2)), "max_memory"),
+    "projected": (Architecture(LINEAR, (), (256, 1024), 16), Projected(Ternary(STEP), 1 << 14, "signs"), "max_work"),
+    "nothing projected": (LARGE, Projected(Zero(), 1, "hadamard"), "max_work"),
+    "a difference of nothing": (LARGE, Difference(Zero()), "max_memory"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Files of version 1 told relative to another one: they decode to the same weights, and give the same bytes."""
+"""Files encoded against another one: they decode to the same weights, and give the same bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from format.format_examples import NETWORKS, weights_sha256
 
 from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed, Pact, seal
-from netpact.coding.forms import CodedTensor, Relative
+from netpact.coding.forms import CodedTensor, Difference, Form, Relative, Sparse, Uniform
+from netpact.coding.forms.sparse import DROPPED
 from netpact.datasets import Split
 from netpact.pacts.priors import open_base
 
@@ -19,12 +20,13 @@ BASE = HERE / "golden" / "linear.pact"
 # The split, and the sha256 of the weights that the file decodes to beside its base.
 FILES: dict[str, tuple[Split | None, str]] = {
     "transfer": (None, "4e61c5037af6ad022b81080783a11c599cb60c66267d6d89e516535a5f9762e9"),
+    "difference": (None, "4e61c5037af6ad022b81080783a11c599cb60c66267d6d89e516535a5f9762e9"),  # of version 2
     "helper": (Split(percent=30, counter=2), "4e61c5037af6ad022b81080783a11c599cb60c66267d6d89e516535a5f9762e9"),
 }
 each_file = pytest.mark.parametrize("name", FILES)
 
 
-def relative_network(split: Split | None) -> Compressed:
+def relative_network(split: Split | None, nested: bool = False) -> Compressed:
     """A few weights differ, by whole steps of 3/128."""
     like = NETWORKS["linear"]
     step = ShortFloat(-6, 8)
@@ -32,7 +34,8 @@ def relative_network(split: Split | None) -> Compressed:
     for name, tensor in like.tensors.items():
         places = np.arange(int(np.prod(tensor.shape)))
         symbols = np.where(places % 7 == 3, places % 5 - 2, 0).astype(np.int64)
-        tensors[name] = CodedTensor(Relative(step), symbols, tensor.shape)
+        form: Form = Difference(Sparse(Uniform(step))) if nested else Relative(step)
+        tensors[name] = CodedTensor(form, np.where(symbols == 0, DROPPED, symbols) if nested else symbols, tensor.shape)
     return Compressed(like.architecture, tensors, split=split)
 
 
@@ -47,4 +50,7 @@ def test_files_decode_to_the_same_weights(name: str) -> None:
 @each_file
 def test_the_same_networks_are_written_as_the_same_bytes(name: str) -> None:
     split, _ = FILES[name]
-    assert seal(relative_network(split)).to_bytes() == (HERE / "golden_relative" / f"{name}.pact").read_bytes()
+    assert (
+        seal(relative_network(split, name == "difference")).to_bytes()
+        == (HERE / "golden_relative" / f"{name}.pact").read_bytes()
+    )
