@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netpact.core.errors import PactError
-from netpact.layers.oriented import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_SIDE, count_features
 from netpact.models.chains import plan_alexnet, plan_vgg
 from netpact.models.norms import NORMS
 from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Plan, Relu, read_image
@@ -99,6 +98,8 @@ def _plan_convnet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes:
 
 def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
     """A linear head without bias on fixed edge features; scaling the features changes no prediction."""
+    from netpact.layers.oriented import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_SIDE, count_features
+
     channels, height, width = read_image(input_shape, family="oriented")
     orientations, inhibition, cell, stride, view = sizes
     for name, value, allowed in (
