@@ -44,13 +44,9 @@ class Head:
 
         def run(progress: Progress) -> Compressed:
             seed = Seed(notebook.seed).child("search", self.name, rate)
-            columns, labels = self._known.columns, self._known.labels
-            start = np.zeros(self._layer.shape)
             signs = train_signs(
-                columns.T,
-                labels,
-                start,
-                code=self._known.code,
+                self._known,
+                np.zeros(self._layer.shape),
                 rate=rate,
                 seed=seed,
                 steps=self._steps,
@@ -70,10 +66,8 @@ class Head:
             signs, known = self._signs(found.pact), self._known
             if round_number:
                 signs = retrain_signs(
-                    known.columns.T,
-                    known.labels,
+                    known,
                     signs,
-                    code=known.code,
                     rate=rate,
                     seed=seed.child("shake"),
                     steps=self._steps,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch.nn import functional
 
 from netpact.core.progress import Progress, Stop
 from netpact.core.seed import Seed
+from netpact.methods.flips import Flips
 from netpact.methods.sign_code import SignCode
 
 # Constants of the training. They steer it and appear in no bound.
@@ -30,12 +32,28 @@ _SIGN = 0.75  # where they start: half way between a sign and what rounds to zer
 Prices = Callable[[int, torch.Tensor], torch.Tensor]
 
 
+class _Samples(NamedTuple):
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+class _Pace(NamedTuple):
+    """How many steps are taken, and who looks on."""
+
+    steps: int
+    progress: Progress | None
+    stop: Stop | None
+
+    def is_over(self, done: int) -> bool:
+        if self.progress is not None:
+            self.progress(done, self.steps)
+        return self.stop is not None and self.stop()
+
+
 def train_signs(
-    features: NDArray[np.float32],
-    labels: NDArray[np.int64],
+    known: Flips,
     start: NDArray[np.float64],
     *,
-    code: SignCode,
     rate: float,
     seed: Seed,
     steps: int | None = None,
@@ -47,40 +65,28 @@ def train_signs(
     Entries are rounded to -1, 0 or 1 on the way forward and treated as if they were not on the way back. What an entry
     that is not zero costs is what the code says at this moment, its influence on its neighbours' cost included.
 
+    known  the samples and the code; its signs are not looked at
     steps  of gradient; by default as many as the number of samples is worth
     stop   asked after every step: where it is true, the entries are rounded as they are
     """
-    x, y = _prepare(features, labels)
+    samples = _prepare(known)
     generator = seed.torch()
-    steps = steps or _steps(len(y))
-    classes, width = start.shape
-    alone = SignCode((classes, width))
-    begin = _train_freely(x, y, torch.from_numpy(start).float(), generator, stop)
+    steps = steps or _steps(len(samples.y))
+    alone = SignCode(start.shape)
+    begin = _train_freely(samples, torch.from_numpy(start).float(), generator, stop)
     entries = begin / begin.std().clamp(min=1e-12) * _SPREAD
 
     def prices(step: int, now: torch.Tensor) -> torch.Tensor:
-        return _mark_prices(code if step >= _ALONE * steps else alone, now)
+        return _mark_prices(known.code if step >= _ALONE * steps else alone, now)
 
-    return _train(
-        x,
-        y,
-        entries,
-        prices,
-        steps=steps,
-        speed=_RATE,
-        rate=rate,
-        generator=generator,
-        progress=progress,
-        stop=stop,
-    )
+    pace = _Pace(steps, progress, stop)
+    return _train(samples, entries, prices, speed=_RATE, rate=rate, generator=generator, pace=pace)
 
 
 def retrain_signs(
-    features: NDArray[np.float32],
-    labels: NDArray[np.int64],
+    known: Flips,
     signs: NDArray[np.int8],
     *,
-    code: SignCode,
     rate: float,
     seed: Seed,
     steps: int | None = None,
@@ -88,28 +94,22 @@ def retrain_signs(
     stop: Stop | None = None,
 ) -> NDArray[np.int8]:
     """Signs that were found before, shaken and trained again: a way out where no single change helps any more."""
-    x, y = _prepare(features, labels)
+    samples = _prepare(known)
     generator = seed.torch()
     entries = _SIGN * torch.from_numpy(signs).float() + _SHAKE * torch.randn(signs.shape, generator=generator)
-    return _train(
-        x,
-        y,
-        entries,
-        lambda _, now: _mark_prices(code, now),
-        steps=max(1, (steps or _steps(len(y))) // 4),
-        speed=_RATE / 2,
-        rate=rate,
-        generator=generator,
-        progress=progress,
-        stop=stop,
-    )
+    pace = _Pace(max(1, (steps or _steps(len(samples.y))) // 4), progress, stop)
+
+    def prices(_: int, now: torch.Tensor) -> torch.Tensor:
+        return _mark_prices(known.code, now)
+
+    return _train(samples, entries, prices, speed=_RATE / 2, rate=rate, generator=generator, pace=pace)
 
 
-def _prepare(features: NDArray[np.float32], labels: NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
+def _prepare(known: Flips) -> _Samples:
     """The length of a sample's features changes no prediction of a head without bias, so it is taken out."""
-    x = torch.from_numpy(features)
+    x = torch.from_numpy(known.columns.T)
     x = x / (x.norm(dim=1, keepdim=True) + 1e-12)
-    return x / x.std().clamp(min=1e-12), torch.from_numpy(labels)
+    return _Samples(x / x.std().clamp(min=1e-12), torch.from_numpy(known.labels))
 
 
 def _steps(samples: int) -> int:
@@ -117,24 +117,22 @@ def _steps(samples: int) -> int:
 
 
 def _train(
-    x: torch.Tensor,
-    y: torch.Tensor,
+    samples: _Samples,
     entries: torch.Tensor,
     prices: Prices,
     *,
-    steps: int,
     speed: float,
     rate: float,
     generator: torch.Generator,
-    progress: Progress | None,
-    stop: Stop | None,
+    pace: _Pace,
 ) -> NDArray[np.int8]:
+    x, y = samples
     entries = entries.requires_grad_()
     log_scale = torch.tensor(math.log(_TEMPERATURE), requires_grad=True)
     optimizer = torch.optim.Adam([entries, log_scale], lr=speed)
     price = entries.new_zeros(())
-    for step in range(steps):
-        optimizer.param_groups[0]["lr"] = speed * (1 - step / steps)
+    for step in range(pace.steps):
+        optimizer.param_groups[0]["lr"] = speed * (1 - step / pace.steps)
         picked = torch.randint(len(y), (min(_BATCH, len(y)),), generator=generator)
         soft = entries.clamp(-1, 1)
         hard = torch.round(soft)
@@ -146,9 +144,7 @@ def _train(
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if progress is not None:
-            progress(step + 1, steps)
-        if stop is not None and stop():
+        if pace.is_over(step + 1):
             break
     signs: NDArray[np.int8] = torch.round(entries.detach().clamp(-1, 1)).numpy().astype(np.int8)
     return signs
@@ -162,9 +158,10 @@ def _mark_prices(code: SignCode, entries: torch.Tensor) -> torch.Tensor:
 
 
 def _train_freely(
-    x: torch.Tensor, y: torch.Tensor, start: torch.Tensor, generator: torch.Generator, stop: Stop | None
+    samples: _Samples, start: torch.Tensor, generator: torch.Generator, stop: Stop | None
 ) -> torch.Tensor:
     """Plain logistic regression first: which entries are large then says which to begin with. Rows have mean zero."""
+    x, y = samples
     weights = (start - start.mean(dim=0)).requires_grad_()
     optimizer = torch.optim.Adam([weights], lr=_RATE)
     for step in range(_FREE_STEPS):

@@ -132,9 +132,7 @@ def search_signs(
 
         seed = Seed(options.seed).child("ternary-search", restart)
         rate = options.bit_price * _START_RATES[restart % len(_START_RATES)]
-        start = train_signs(
-            flips.columns.T, flips.labels, trained, code=flips.code, rate=rate, seed=seed.child("start")
-        )
+        start = train_signs(flips, trained, rate=rate, seed=seed.child("start"))
         random = seed.numpy()
         found = anneal(flips, start, steps=options.steps, bit_price=options.bit_price, random=random, progress=report)
         results.append(found)

@@ -13,7 +13,6 @@ from netpact.coding.format.message import DEFAULT_MAX_PARAMETERS, Header, decode
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError, wrong_kind
 from netpact.core.files import read_bytes, write_atomically
-from netpact.core.json import check_object, read_object
 from netpact.core.limits import Limits
 
 if TYPE_CHECKING:
@@ -206,6 +205,7 @@ def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCert
     if len(statement) > _MOST_CERTIFICATE_BYTES:
         raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
     from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate
+    from netpact.core.json import check_object, read_object
 
     content = dict(read_object(statement, where="certificate"))
     if _ORIGINAL not in content:
