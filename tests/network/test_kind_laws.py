@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,19 @@ def _kinds_from_outside() -> Iterator[None]:
 def test_every_kind_keeps_every_law(name: str, law: Law) -> None:
     layer, other, shape = pair(name)
     law(KINDS.of(layer), layer, other, shape)
+
+
+def test_the_norm_of_batch_norm_holds_its_own_rounding() -> None:
+    """In exact fractions: lower^2 (variance + eps) <= weight^2 <= upper^2 (variance + eps)."""
+    norm, generator = nn.BatchNorm1d(1).double().eval(), torch.Generator().manual_seed(0)
+    for _ in range(300):
+        weight, variance = (float(number) for number in torch.rand(2, generator=generator, dtype=torch.float64))
+        with torch.no_grad():
+            norm.weight.fill_(weight)
+            norm.get_buffer("running_var").fill_(variance)
+        lower, upper = (Fraction(end or 0.0) for end in KINDS.of(norm).norm(norm, None))
+        squared = Fraction(weight) ** 2 / (Fraction(variance) + Fraction(norm.eps))
+        assert lower**2 <= squared <= upper**2
 
 
 def test_there_is_a_case_for_every_type() -> None:
