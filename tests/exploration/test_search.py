@@ -187,7 +187,7 @@ def test_presets_name_what_can_be_built() -> None:
 
 
 def test_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["search", "--data", str(small), "--budget", "1s", "--candidate", "linear", "--out", str(tmp_path)]
+    arguments = ["search", "--data", str(small), "--budget", "4s", "--candidate", "linear", "--out", str(tmp_path)]
     assert run([*arguments, "--json"]) == 0
     captured = capsys.readouterr()
     record = json.loads(captured.out)
@@ -211,7 +211,7 @@ def test_a_preset_runs_on_other_data(small: Path, tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [([], "say what to search on"), (["--preset", "digits", "--rounds", "2"], "a preset settles rounds")],
+    [([], "no data"), (["--preset", "digits", "--rounds", "2"], "a preset fixes rounds")],
 )
 def test_the_command_line_says_what_is_missing(
     arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
