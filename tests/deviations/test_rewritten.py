@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,7 @@ def test_what_cannot_be_compared_is_refused_with_a_sentence() -> None:
     coded = Compressed(OwnModule(SHAPE, CLASSES), zeros, rewrites=steps)
     with pytest.raises(PactError, match="not of one structure") as raised:
         deviation_bound(network(0), coded, samples(0))
-    assert "file with low-rank" in raised.value.hint
+    assert "low-rank" in raised.value.hint
 
 
 def test_a_traced_network_that_is_folded_already_is_compared_too() -> None:
@@ -217,3 +218,42 @@ def test_a_traced_network_that_is_folded_already_is_compared_too() -> None:
     folded = trace(fold_batch_norm(network(0), data), data)
     bound = deviation_bound(folded, compressed(0, FOLDS), data)
     assert bound.bounds.max() < 1e-3
+
+
+def grid_factors(*, seed: int, bits: int) -> Factored:
+    pair = Factored(nn.Linear(30, 4, bias=False), nn.Linear(4, 20))
+    random = np.random.default_rng(seed)
+    with torch.no_grad():
+        for parameter in pair.parameters():
+            whole = random.integers(-(2**bits), 2**bits, parameter.shape)
+            parameter.copy_(torch.from_numpy(whole * 2.0 ** -random.integers(0, 9)))
+    return pair
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_exact_composition_has_no_rounding(seed: int) -> None:
+    """Entry by entry against fractions."""
+    pair: Any = grid_factors(seed=seed, bits=15)
+    found: Any = twins.compose_exactly(nn.Sequential(pair))[0]  # type: ignore[index]
+    assert isinstance(found, nn.Linear)
+    left, right = (part.weight.detach().double().numpy() for part in (pair.second, pair.first))
+    for i in range(20):
+        for j in range(30):
+            exact = sum(Fraction(left[i, k]) * Fraction(right[k, j]) for k in range(4))
+            assert Fraction(found.weight[i, j].item()) == exact
+
+
+def test_a_composition_that_would_be_rounded_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    pair = Factored(nn.Linear(30, 4, bias=False), nn.Linear(4, 20)).double()
+    with pytest.raises(PactError, match="more than 52 bits"):
+        twins.compose_exactly(nn.Sequential(pair))
+    inner = Factored(Factored(nn.Linear(5, 2, bias=False), nn.Linear(2, 4, bias=False)), nn.Linear(4, 3))
+    with torch.no_grad():
+        for parameter in inner.parameters():
+            parameter.copy_((parameter * 8).round())
+    x = torch.eye(5).double()
+    module = nn.Sequential(inner)
+    torch.testing.assert_close(twins.compose_exactly(module)(x), module.double()(x), rtol=0, atol=0)
+    plain = nn.Sequential(nn.Linear(3, 2))
+    assert twins.compose_exactly(plain) is plain

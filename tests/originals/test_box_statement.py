@@ -42,6 +42,28 @@ def test_a_true_statement_is_agreed_and_pays_for_both_messages(boxed: Case) -> N
     assert boxed.pact.certificate == netpact.certify(Pact(boxed.pact.message), boxed.data).certificate
 
 
+def test_a_file_whose_layers_became_two_has_a_box_around_the_composed_map(boxed: Case) -> None:
+    """Its size is the first singular value that was removed."""
+    method = netpact.TruncatedSVD(rank=5, bits=10)
+    pact = netpact.seal(netpact.compress(netpact.trace(boxed.original, boxed.data), method))
+    assert [str(step) for step in pact.header.rewrites] == ["layer 2: low-rank(rank=5)"]
+    whole = netpact.certify(pact, boxed.data)
+    certificate = certify_box(whole, boxed.original, boxed.data)
+    assert verify_box(whole.with_original(certificate), boxed.original, boxed.data).agreed
+    (side,) = decode_box(certificate.box_message, boxed.original)
+    values = torch.linalg.svdvals(dict(boxed.original.named_parameters())["fc1.weight"].detach().double())
+    assert side.weights is not None
+    assert float(values[5]) <= side.weights.value <= 1.2 * float(values[5])
+    weights = dict(pact.to_module().named_parameters())
+    dense = weights["fc1.second.weight"].double() @ weights["fc1.first.weight"].double()
+    other = copy.deepcopy(boxed.original)
+    with torch.no_grad():
+        other.get_parameter("fc1.weight").copy_(10 * dense)
+    moved = replace(certificate, original_sha256=hash_network(other))
+    verdict = verify_box(whole.with_original(moved), other, boxed.data)
+    assert any("not in the box" in reason for reason in verdict.reasons), verdict.reasons
+
+
 def fewer_errors(c: BoxCertificate) -> dict[str, Any]:
     bound = risk_bound(errors=c.compressed.errors, samples=1000, code_bits=c.code_bits, delta=c.delta)
     return {"errors": c.compressed.errors, "bound": bound}

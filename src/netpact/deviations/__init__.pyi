@@ -11,4 +11,5 @@ from netpact.deviations.layer_bounds import widen as widen
 from netpact.deviations.record import DeviationBound as DeviationBound
 from netpact.deviations.record import LayerPart as LayerPart
 from netpact.deviations.record import Promise as Promise
+from netpact.deviations.twins import compose_exactly as compose_exactly
 from netpact.network.kinds import LayerDistance as LayerDistance

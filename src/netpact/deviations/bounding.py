@@ -139,8 +139,8 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
         raise PactError(
             f"the two networks are not of one structure: {left} against {right}",
             where="compressed",
-            hint="one network under two sets of weights is compared; a deviation bound also takes a file with low-rank "
-            "layers or folded batch norm, a box does not",
+            hint="one network under two sets of weights is compared; the file may have low-rank layers and, for a "
+            "deviation bound, folded batch norm",
         )
 
 

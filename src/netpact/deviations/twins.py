@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,12 +19,15 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.algebra.outward import norm_up
+from netpact.core.errors import PactError
 from netpact.layers import Factored
 from netpact.layers.rewrites import Fold, Step, replace_part
 from netpact.network.folding import carry_fold
 from netpact.network.rounding.counting import ToleranceRun
 
 TWIN_ARITHMETIC = "float64"
+_EXACT_BITS = 52  # one below the mantissa of float64: the sum of magnitudes may be rounded itself
+_SMALLEST_UNIT = 2.0**-1000
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,40 @@ def compose_layers(module: nn.Module, *, arithmetic: str) -> Twin:
     while part := next((part for part in twin.modules() if isinstance(part, Factored)), None):
         twin, factored = replace_part(twin, part, part.dense()), True
     return _stand_in(module, twin, arithmetic) if factored else Twin(module, arithmetic)
+
+
+def compose_exactly(module: nn.Module) -> nn.Module:
+    """Every factored layer as the one layer that it computes, without any rounding; refused where that takes more bits.
+
+    So a statement about the composed map is the same on every machine. A module without such layers is handed back.
+    """
+    if not any(isinstance(part, Factored) for part in module.modules()):
+        return module
+    twin = copy.deepcopy(module).double().eval()
+    while factored := [part for part in twin.modules() if isinstance(part, Factored)]:
+        part: Any = factored[-1]  # of nested ones the inner one
+        if not _is_exact(part.second.weight.detach().flatten(1), part.first.weight.detach().flatten(1)):
+            raise PactError(
+                f"a product of two factors takes more than {_EXACT_BITS} bits",
+                where="compressed",
+                hint="compress with fewer bits",
+            )
+        twin = replace_part(twin, part, part.dense())
+    return twin
+
+
+def _is_exact(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether float64 adds up left @ right without rounding, in every order: all sums are few multiples of one unit."""
+    unit = _unit(left) * _unit(right)
+    largest = float((left.abs() @ right.abs()).max())
+    return largest == 0 or (unit >= _SMALLEST_UNIT and largest < 2.0**_EXACT_BITS * unit)
+
+
+def _unit(matrix: torch.Tensor) -> float:
+    """The largest power of two that all entries are multiples of; 1 for zeros."""
+    mantissas, exponents = np.frexp(matrix.numpy()[matrix.numpy() != 0])
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    return float(np.ldexp((whole & -whole).astype(np.float64), exponents - 53).min(initial=1.0))
 
 
 def _stand_in(module: nn.Module, twin: nn.Module, arithmetic: str) -> Twin:

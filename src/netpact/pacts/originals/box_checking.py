@@ -15,7 +15,7 @@ from netpact.coding.format import Pact, as_pact
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples
-from netpact.deviations import check_same_structure
+from netpact.deviations import check_same_structure, compose_exactly
 from netpact.pacts.originals.box import Box, decode_box, escapes
 from netpact.pacts.originals.box_counting import refuse_other_code, walk_box
 from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
@@ -58,7 +58,7 @@ def verify_box(
     reasons += [f"compressed network: {reason}" for reason in part.reasons]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
-    module, samples = subject.module, subject.ground.samples
+    module, samples = compose_exactly(subject.module), subject.ground.samples
     box = decode_box(certificate.box_message, module)
     if strange := _compare_original(module, original, box, samples):
         return Verdict((*reasons, *strange), certificate)

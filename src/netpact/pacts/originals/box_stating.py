@@ -12,7 +12,7 @@ from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples
-from netpact.deviations import check_same_structure
+from netpact.deviations import check_same_structure, compose_exactly
 from netpact.models import OwnModel
 from netpact.network import trace
 from netpact.pacts.certification import state_risk
@@ -62,7 +62,7 @@ def state_box(
     check_original(original)
     trace(original, subject.data)  # names everything that has no rule at once
     compressed = state_risk(subject, delta=delta, public_seed=public_seed)
-    module, samples = subject.module, subject.ground.samples
+    module, samples = compose_exactly(subject.module), subject.ground.samples
     check_same_structure(module, original)
     refuse_other_code(module, original, samples)
     box = make_box(module, original)
