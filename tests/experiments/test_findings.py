@@ -140,12 +140,13 @@ def test_the_rule_says_what_is_judged() -> None:
         "<=": (True, True, False),
     }
     for sign, holds in expected.items():
-        asked = Question("claim", "accuracy", lambda one: one[VGG].train_accuracy, sign, 0.95)
+        asked = Question("claim", f"accuracy: {sign} 0.95", lambda one: one[VGG].train_accuracy)
         found = asked.judge([{VGG: study(accuracy=reached)} for reached in (0.94, 0.95, 0.96)])
         assert found.holds == holds
         assert found.rule == f"accuracy: {sign} 0.95"
-    with pytest.raises(PactError, match="sign: '=' is not known"):
-        Question("claim", "accuracy", lambda one: 0.0, "=", 1)
+    for wrong in ("accuracy: = 1", "accuracy > 1", "accuracy: > half", ""):
+        with pytest.raises(PactError, match="rule: must end in a limit"):
+            Question("claim", wrong, lambda one: 0.0)
 
 
 def test_the_numbers_of_the_paper_stand_beside_ours() -> None:

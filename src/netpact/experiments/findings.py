@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from netpact.core.checks import check_choice
 from netpact.core.errors import PactError
 
 REPRODUCED, NOT_REPRODUCED, MIXED, NOT_JUDGED = "reproduced", "not reproduced", "mixed", "not judged"
@@ -18,6 +18,7 @@ _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
+_RULE = re.compile(r".+: (>=?|<=?) (-?[0-9.]+)")
 
 
 @dataclass(frozen=True)
@@ -60,25 +61,25 @@ class Finding:
 
 @dataclass(frozen=True)
 class Question:
-    """How a finding is decided: `number`, of the networks of one seed by name, must be on this side of the limit.
+    """How a finding is decided: by a number of the networks of one seed, which come by name.
 
-    about      what the number is, in words
+    rule       what the number is, and the side of a limit on which it must be: "largest norm: < 10"
     published  the same number as the paper prints it, if it does
     """
 
     claim: str
-    about: str
+    rule: str
     number: Callable[[Mapping[str, Any]], float]
-    sign: str
-    limit: float
     published: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice(self.sign, _SIGNS, where="sign")
+        self.holds(0.0)
 
-    @property
-    def rule(self) -> str:
-        return f"{self.about}: {self.sign} {self.limit:g}"
+    def holds(self, number: float) -> bool:
+        words = _RULE.fullmatch(self.rule)
+        if words is None:
+            raise PactError(f"must end in a limit, as in 'largest norm: < 10', got {self.rule!r}", where="rule")
+        return _SIGNS[words[1]](number, float(words[2]))
 
     def judge(self, seeds: Sequence[Mapping[str, Any]]) -> Finding:
         if not seeds:
@@ -89,7 +90,7 @@ class Question:
             self.claim,
             self.rule,
             numbers=tuple(number if math.isfinite(number) else None for number in numbers),
-            holds=tuple(_SIGNS[self.sign](number, self.limit) for number in numbers) if learned else (),
+            holds=tuple(map(self.holds, numbers)) if learned else (),
             accuracies=tuple(min(study.train_accuracy for study in one.values()) for one in seeds),
             published=self.published,
         )

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from netpact.experiments import Case, Preset
 
-PAPER = "Arora et al. 2018"
 VGG, ALEXNET, SHUFFLED = "vgg", "alexnet", "alexnet-shuffled"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from torch import nn
@@ -12,12 +13,12 @@ from netpact.bounds import EstimateOptions, Estimates, estimate_bounds
 from netpact.core.json import finite
 from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data
-from netpact.experiments import Setting, train_network
+from netpact.experiments import Plan, Setting, train_network
 from netpact.experiments.studying import draw_gaussian
 from netpact.measurements import MeasureOptions, measure
 from netpact.measurements.folded import fold_for_measuring
 from netpact.papers.arora.layer_study import DRAWN, SMOOTHNESS, LayerStudy, StudyLayer, describe_layer
-from netpact.papers.arora.presets import SHUFFLED, VGG
+from netpact.papers.arora.presets import PRESETS, SHUFFLED, VGG
 from netpact.runs import JsonValue
 
 OURS = "figure-2"
@@ -49,6 +50,9 @@ def study_network(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
         reshaped=_powers(reshaped, NORM_BASED),
         epochs=trained.history,
     ).to_json()
+
+
+PaperPlan = partial(Plan, paper="Arora et al. 2018", presets=PRESETS, task=study_network, record=LayerStudy)
 
 
 def shuffle_labels(data: Data, seed: Seed) -> Data:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
+from netpact.experiments import EXPERIMENTS, Experiment, Panel, Question
 from netpact.papers.arora.comparing import MEDIANS, Seeded, later, power, ratio, spread_panel
 from netpact.papers.arora.layer_study import CONTRACTION, CUSHION, DRAWN, INTERLAYER, SMOOTHNESS, LayerStudy
-from netpact.papers.arora.presets import PAPER, PRESETS, VGG
-from netpact.papers.arora.studying import study_network
+from netpact.papers.arora.presets import VGG
+from netpact.papers.arora.studying import PaperPlan
 
 _AFTER_FIRST = f"{MEDIANS}, trained / random, geometric mean over the layers after the first"
 
@@ -37,50 +37,36 @@ def _show(found: Experiment) -> list[Panel]:
 
 
 EXPERIMENTS.add(
-    Plan(
+    PaperPlan(
         name="arora-fig1",
         title="Figure 1: what is measured on a trained network against a random one",
-        paper=PAPER,
-        presets=PRESETS,
         studies=(VGG,),
-        task=study_network,
-        record=LayerStudy,
         questions=(
             Question(
                 "Training raises the layer cushion, of the higher layers above all (6.1, Figure 1a)",
-                f"{MEDIANS}, trained / random, geometric mean over the later half of the layers",
+                f"{MEDIANS}, trained / random, geometric mean over the later half of the layers: > 1",
                 _later_cushion_gain,
-                ">",
-                1,
             ),
             # "Behaves nicely": at most a factor of 2 worse than random.
             Question(
                 "The interlayer cushion behaves nicely after training (6.1, Figure 1b)",
-                _AFTER_FIRST,
+                f"{_AFTER_FIRST}: >= 0.5",
                 partial(_against_random, INTERLAYER),
-                ">=",
-                0.5,
             ),
             Question(
                 "Activation contraction behaves nicely after training (6.1, Figure 1c)",
-                _AFTER_FIRST,
+                f"{_AFTER_FIRST}: <= 2",
                 partial(_against_random, CONTRACTION),
-                "<=",
-                2,
             ),
             Question(
                 "Interlayer smoothness behaves nicely after training (6.1, Figure 1d)",
-                _AFTER_FIRST,
+                f"{_AFTER_FIRST}: >= 0.5",
                 partial(_against_random, SMOOTHNESS),
-                ">=",
-                0.5,
             ),
             Question(
                 "Clipping sets the interlayer cushion to 1/sqrt(h) in all layers but the first (caption of Figure 1)",
-                "share of the layers between the first and the last whose worst sample is not below 1/sqrt(h)",
+                "share of the layers between the first and the last whose worst sample is not below 1/sqrt(h): >= 1",
                 _clipped_share,
-                ">=",
-                1,
                 published=1,
             ),
         ),

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import partial
 
 from netpact.bounds import RULES
-from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
+from netpact.experiments import EXPERIMENTS, Experiment, Panel, Question
 from netpact.monitoring.drawing import draw_history
 from netpact.papers.arora.comparing import MEDIANS, Seeded, power, ratio, true_and_shuffled
 from netpact.papers.arora.layer_study import CONTRACTION, CUSHION, LayerStudy
-from netpact.papers.arora.presets import ALEXNET, PAPER, PRESETS, SHUFFLED, VGG
-from netpact.papers.arora.studying import NORM_BASED, OURS, study_network
+from netpact.papers.arora.presets import ALEXNET, SHUFFLED, VGG
+from netpact.papers.arora.studying import NORM_BASED, OURS, PaperPlan
 from netpact.reports.bound_rows import BoundRow
 from netpact.reports.charts.bars import draw_bars
 
@@ -93,78 +93,56 @@ def _bound_row(study: LayerStudy, name: str, log10: float | None) -> BoundRow:
 
 
 EXPERIMENTS.add(
-    Plan(
+    PaperPlan(
         name="arora-fig2",
         title="Figure 2: bounds compared, a bound over training, true against shuffled labels",
-        paper=PAPER,
-        presets=PRESETS,
         studies=(VGG, ALEXNET, SHUFFLED),
-        task=study_network,
-        record=LayerStudy,
         questions=(
             Question(
                 "All norm-based bounds are orders of magnitude above the new one (6.3, Figure 2 middle)",
-                "log10 of the closest capacity minus that of figure-2, norms of the linear maps",
+                f"log10 of the closest capacity minus that of figure-2, norms of the linear maps: >= {_ORDERS:g}",
                 _norms_above_ours,
-                ">=",
-                _ORDERS,
             ),
             Question(
                 "The same with the filters of a convolution taken as one matrix",
-                "log10 of the closest capacity minus that of figure-2, norms of the reshaped filters",
+                f"log10 of the closest capacity minus that of figure-2, norms of the reshaped filters: >= {_ORDERS:g}",
                 _reshaped_above_ours,
-                ">=",
-                _ORDERS,
             ),
             Question(
                 "The closest of them is spec-l1,2 (6.3)",
-                "log10 of the closest of the other three minus that of spec-l1-2",
+                "log10 of the closest of the other three minus that of spec-l1-2: > 0",
                 _others_above_spectral,
-                ">",
-                0,
             ),
             Question(
                 "Even the closest is far above the VC dimension (6.3)",
-                "log10 of the closest capacity minus that of vc",
+                f"log10 of the closest capacity minus that of vc: >= {_ORDERS:g}",
                 _norms_above_vc,
-                ">=",
-                _ORDERS,
             ),
             Question(
                 "The bound keeps improving during training (6.2, Figure 2 right)",
-                "log10 capacity of figure-2, last look minus first",
+                "log10 capacity of figure-2, last look minus first: < 0",
                 _change_in_training,
-                "<",
-                0,
             ),
             Question(
                 "Once the training error is almost zero, the generalization error keeps falling too (6.2, Figure 2 "
                 "right)",
-                f"test minus training error, last look minus the first with a training error below {_FITTED:.0%}",
+                f"test minus training error, last look minus the first with a training error below {_FITTED:.0%}: < 0",
                 _change_after_fitting,
-                "<",
-                0,
             ),
             Question(
                 "True labels give a larger layer cushion than corrupted ones (6.2, Figure 2 left)",
-                f"{MEDIANS} in the 5th layer of AlexNet, true / shuffled",
+                f"{MEDIANS} in the 5th layer of AlexNet, true / shuffled: > 1",
                 partial(_fifth_layer_ratio, CUSHION),
-                ">",
-                1,
             ),
             Question(
                 "True labels give a smaller activation contraction (6.2, Figure 2 left)",
-                f"{MEDIANS} in the 5th layer of AlexNet, true / shuffled",
+                f"{MEDIANS} in the 5th layer of AlexNet, true / shuffled: < 1",
                 partial(_fifth_layer_ratio, CONTRACTION),
-                "<",
-                1,
             ),
             Question(
                 "The bound is consistent: smaller for true labels (6.2)",
-                "log10 capacity of figure-2, true minus shuffled",
+                "log10 capacity of figure-2, true minus shuffled: < 0",
                 _true_minus_shuffled,
-                "<",
-                0,
             ),
         ),
         show=_show,

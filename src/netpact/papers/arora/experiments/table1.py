@@ -6,11 +6,11 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from netpact.experiments import EXPERIMENTS, Experiment, Plan, Question
+from netpact.experiments import EXPERIMENTS, Experiment, Question
 from netpact.papers.arora.comparing import Seeded, earlier, later
 from netpact.papers.arora.layer_study import LayerStudy, StudyLayer
-from netpact.papers.arora.presets import PAPER, PRESETS, VGG
-from netpact.papers.arora.studying import study_network
+from netpact.papers.arora.presets import VGG
+from netpact.papers.arora.studying import PaperPlan
 from netpact.reports.page import frame_table
 from netpact.reports.text import count, escape
 
@@ -54,29 +54,21 @@ def _percent(layer: StudyLayer) -> str:
 
 
 EXPERIMENTS.add(
-    Plan(
+    PaperPlan(
         name="arora-table1",
         title="Table 1: effective parameters of each layer",
-        paper=PAPER,
-        presets=PRESETS,
         studies=(VGG,),
-        task=study_network,
-        record=LayerStudy,
         questions=(
             Question(
                 "Later layers are more compressible than earlier ones (6.3, Table 1)",
-                "effective / actual parameters, median of the later half over that of the earlier half",
+                "effective / actual parameters, median of the later half over that of the earlier half: < 1",
                 _later_against_earlier,
-                "<",
-                1,
                 published=_quotient(_LATER, _EARLIER),
             ),
             Question(
                 "Compression can be as low as 1 % in later layers (caption of Table 1)",
-                "effective / actual parameters in percent, least of the later half",
+                f"effective / actual parameters in percent, least of the later half: < {_AS_LOW:g}",
                 _least_percent,
-                "<",
-                _AS_LOW,
                 published=min(_LATER),
             ),
         ),

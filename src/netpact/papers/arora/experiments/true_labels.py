@@ -7,11 +7,11 @@ import operator
 from collections.abc import Callable
 from functools import partial
 
-from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
+from netpact.experiments import EXPERIMENTS, Experiment, Panel, Question
 from netpact.papers.arora.comparing import MEDIANS, Seeded, true_and_shuffled
-from netpact.papers.arora.layer_study import CONTRACTION, CUSHION, LayerStudy, StudyLayer
-from netpact.papers.arora.presets import ALEXNET, PAPER, PRESETS, SHUFFLED
-from netpact.papers.arora.studying import study_network
+from netpact.papers.arora.layer_study import CONTRACTION, CUSHION, StudyLayer
+from netpact.papers.arora.presets import ALEXNET, SHUFFLED
+from netpact.papers.arora.studying import PaperPlan
 
 
 def _share(quantity: str, better: Callable[[float, float], bool], skip: int, one: Seeded) -> float:
@@ -32,29 +32,21 @@ def _show(found: Experiment) -> list[Panel]:
 
 
 EXPERIMENTS.add(
-    Plan(
+    PaperPlan(
         name="arora-corrupted",
         title="Figures A.6 and A.7: true against shuffled labels",
-        paper=PAPER,
-        presets=PRESETS,
         studies=(ALEXNET, SHUFFLED),
-        task=study_network,
-        record=LayerStudy,
         questions=(
             Question(
                 "The layer cushion is larger with true labels, layer by layer (D.2, Figure A.6)",
-                f"share of the layers of AlexNet whose {MEDIANS} is larger with true labels",
+                f"share of the layers of AlexNet whose {MEDIANS} is larger with true labels: > 0.5",
                 partial(_share, CUSHION, operator.gt, 0),
-                ">",
-                0.5,
             ),
             # The first layer's input is the image, so that its contraction is 1 in both.
             Question(
                 "Activation contraction is smaller with true labels, layer by layer (D.2, Figure A.7)",
-                f"share of the layers after the first whose {MEDIANS} is smaller with true labels",
+                f"share of the layers after the first whose {MEDIANS} is smaller with true labels: > 0.5",
                 partial(_share, CONTRACTION, operator.lt, 1),
-                ">",
-                0.5,
             ),
         ),
         show=_show,

@@ -1,0 +1,14 @@
+from netpact.experiments.experiment import Experiment as Experiment
+from netpact.experiments.findings import Finding as Finding
+from netpact.experiments.findings import Question as Question
+from netpact.experiments.forecasting import Forecast as Forecast
+from netpact.experiments.pages import Panel as Panel
+from netpact.experiments.plan import EXPERIMENTS as EXPERIMENTS
+from netpact.experiments.plan import Plan as Plan
+from netpact.experiments.presets import Case as Case
+from netpact.experiments.presets import Preset as Preset
+from netpact.experiments.running import forecast_experiment as forecast_experiment
+from netpact.experiments.running import run_experiment as run_experiment
+from netpact.experiments.study import Setting as Setting
+from netpact.experiments.study import Study as Study
+from netpact.experiments.studying import train_network as train_network
