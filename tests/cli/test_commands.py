@@ -238,7 +238,7 @@ def test_methods_names_every_method_and_option(capsys: pytest.CaptureFixture[str
     told = capsys.readouterr().err
     for name, method in METHODS.items():
         assert f"\n{name}" in f"\n{told}"
-        assert all(f"{field.name}=" in told for field in fields(cast(Any, method)) if field.name != "base")
+        assert all(f" {field.name}" in told for field in fields(cast(Any, method)) if field.name != "base")
     assert run(["compress", "--help"]) == 0
     assert "netpact methods" in capsys.readouterr().out
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @METHODS.add
 @dataclass(frozen=True, eq=False)
 class HeadOnBase:
-    """Every layer but the last one is the base's own; the last becomes a sparse matrix of signs without bias.
+    """All layers but the last are the base's; the last becomes a sparse matrix of signs without bias.
 
     The layers before the last are encoded as a difference of zero, some twenty bits for all of them together. The signs
     are trained and searched for as TernarySearch does it, on what the base makes of the training samples; with a

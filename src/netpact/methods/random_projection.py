@@ -1,4 +1,4 @@
-"""RandomProjection: each layer told by its products with random matrices (Arora et al. 2018, Algorithm 1)."""
+"""RandomProjection: each layer encoded by its products with random matrices (Arora et al. 2018, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FAILURE = 0.01
 @METHODS.add
 @dataclass(frozen=True)
 class RandomProjection:
-    """Each weight tensor becomes k whole numbers, its products with k random matrices that the decoder makes again.
+    """Each weight tensor becomes k numbers, its products with k random matrices that the decoder regenerates.
 
-    How many numbers is told in one of three ways, by default keep=0.5:
+    Their number is given in one of three ways, by default keep=0.5:
 
-    keep     a whole number for all layers together, a fraction of the weights, or a tuple with one count for each layer
+    keep     an integer for all layers together, a fraction of the weights, or a tuple with one count for each layer
     eps      an accuracy, which is missed with a probability of 1 %; for variant "signs", for which it is proven
     gamma    a margin: eps is what Lemma 10 of Arora et al. 2018 asks for, gamma / (sqrt(2) max|f|), budget "cushions"
 

@@ -32,7 +32,7 @@ _EXACT_BITS = 32  # of an entry that is kept exactly
 @METHODS.add
 @dataclass(frozen=True)
 class RateAware:
-    """Fine-tune linear and conv layers as whole symbols under cross-entropy plus the length of the message.
+    """Fine-tune linear and conv layers, as integer symbols, by cross-entropy plus the length of the message.
 
         loss = mean cross-entropy + rate * message bits * ln 2 / number of samples
 

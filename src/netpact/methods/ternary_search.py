@@ -36,7 +36,7 @@ _START_RATES = (5.0, 7.0, 3.5)  # nats of cross-entropy a nat of message is wort
 @METHODS.add
 @dataclass(frozen=True)
 class TernarySearch:
-    """Replace the last linear layer by a sparse matrix of signs without bias, searched for on the training samples.
+    """Replace the last linear layer by a sparse matrix of signs without bias, searched on the training samples.
 
     The search starts from signs that were trained by gradient under a price for bits. Every step looks at many single
     changes of one row (-1, 0 or 1 in one place), counts the errors each would leave and the bits it would cost, and

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @METHODS.add
 @dataclass(frozen=True)
 class VectorCompress:
-    """Entries of a linear classifier are kept with a probability that grows with their square, the others are 0.
+    """Keep entries of a linear classifier at random, with a probability that grows with their square; the rest are 0.
 
     For each fixed input x and each class, with probability 1 - eta over the draw, the logit moves by at most
     gamma * (largest norm of a row) * |x|. Some of many inputs do fail. Biases take 8 bits.

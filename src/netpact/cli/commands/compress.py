@@ -31,7 +31,7 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     - ternary-search: the last layer as signs, searched for so that the bound falls; steps, restarts
     - quantize-difference: the difference from --base; bits, grid
 
-    With --base only the difference from that network is encoded; whoever opens the file needs the base too. A base was
+    With --base only the difference from that network is encoded; the base is needed to open the file. A base was
     trained on other data (samples shared with --base-data are refused), or is a helper (train --helper-percent).
 
     A file of your own module made with --fold is opened with your module as it is: the file says what was folded.
