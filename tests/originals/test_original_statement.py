@@ -287,3 +287,11 @@ def test_files_by_their_path(case: Case, tmp_path: Path) -> None:
 def test_data_without_a_test_part(case: Case) -> None:
     bare = Data("bare", 10, case.data.train)
     assert certify_original(case.pact, case.original, bare, case.fresh).bound == stated(case).bound
+
+
+def test_the_keywords_are_those_of_verify(case: Case) -> None:
+    untyped: Any = verify_original
+    with pytest.raises(TypeError, match="'modle'"):
+        untyped(case.pact, case.original, case.data, case.fresh, modle=None)
+    with pytest.raises(PactError, match="base_data: the data of a base network, but no base network"):
+        verify_original(case.pact, case.original, case.data, case.fresh, base_data=case.data)
