@@ -13,7 +13,6 @@ import pytest
 from netpact.algebra.projection import SignProjector
 from netpact.coding import Decoder, Encoder, ShortFloat, code_flag, code_uint
 from netpact.coding.forms import (
-    FORMS,
     Codebook,
     CodedTensor,
     Difference,
@@ -68,9 +67,7 @@ def test_a_form_holds_only_what_stands_below_it(inner: Form) -> None:
             assert make(inner).inner == inner
 
 
-@pytest.mark.parametrize(
-    "tag", [tag for tag, form in FORMS.items() if hasattr(form, "__annotations__") and "inner" in form.__annotations__]
-)
+@pytest.mark.parametrize("tag", [Sparse.tag, Scaled.tag, Projected.tag, Difference.tag])
 def test_nesting_without_end_is_refused_at_once(tag: int) -> None:
     """A message of nothing but one tag: its second one is refused, before anything is built."""
     encoder = Encoder()

@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.coding import Bits, Coder, Contexts, code_uint
-from netpact.coding.coder import Context, Model
+from netpact.coding import Coder, Contexts, code_uint
+from netpact.coding.coder import Context
 from netpact.core.errors import PactError
 from netpact.core.table import Table
 
@@ -111,11 +111,6 @@ def needs_base(form: Form) -> bool:
     return form.level >= _BASE_LEVEL
 
 
-def check_inner(outer: Form, inner: Form) -> None:
-    if inner.level >= outer.level:
-        raise PactError(f"a form {outer.name} cannot hold a form {inner.name}", where="inner")
-
-
 def unnest(form: Form) -> Iterator[Form]:
     """The form itself and all inside it."""
     yield form
@@ -138,20 +133,6 @@ class Within(Contexts):
 
     def __missing__(self, name: Hashable) -> Context:
         return self._whole[self._part, name]
-
-
-@dataclass(frozen=True, eq=False)
-class Beside:
-    """The coder for one part of a tensor, while so many bytes are in use for the others."""
-
-    coder: Coder
-    held: int
-
-    def bits(self, values: Bits | None, count: int, model: Model) -> Bits:
-        return self.coder.bits(values, count, model)
-
-    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
-        self.coder.charge(work=work, memory=self.held + memory, kept=kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ from netpact.coding.forms.form import (
     Form,
     Symbols,
     Weights,
-    check_inner,
     code_form,
     entry_count,
     expect,
 )
+from netpact.coding.forms.nested import check_inner
 from netpact.core.checks import check_choice, check_integer
 from netpact.core.errors import PactError
 
@@ -166,7 +166,7 @@ class Projected(AnyProjection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_inner(self, self.inner)
+        check_inner(self.inner, name=self.name, level=self.level)
 
     @classmethod
     def code(cls, coder: Coder, form: Form | None) -> Projected:

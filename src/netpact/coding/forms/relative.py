@@ -10,19 +10,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from netpact.coding import Coder, Contexts, code_integers
-from netpact.coding.forms.form import (
-    FORMS,
-    Effort,
-    Form,
-    Symbols,
-    Weights,
-    check_inner,
-    code_form,
-    entry_count,
-    expect,
-    plain_effort,
-)
+from netpact.coding.forms.form import FORMS, Effort, Symbols, entry_count, plain_effort
 from netpact.coding.forms.grids import Stepped
+from netpact.coding.forms.nested import Nested
 
 _BYTES = 34  # in use at once for each weight: the difference, the base in both precisions, their sum
 
@@ -45,31 +35,13 @@ class Relative(Stepped):
 
 @FORMS.add
 @dataclass(frozen=True)
-class Difference:
+class Difference(Nested):
     """weight = base + weight of the inner form."""
 
-    inner: Form
     tag: ClassVar[int] = 12
     name: ClassVar[str] = "difference"
-    since: ClassVar[int] = 2
     level: ClassVar[int] = 4
-
-    def __post_init__(self) -> None:
-        check_inner(self, self.inner)
-
-    @classmethod
-    def code(cls, coder: Coder, form: Form | None) -> Difference:
-        return cls(code_form(coder, None if form is None else expect(form, cls).inner, below=cls.level))
-
-    def symbol_count(self, shape: tuple[int, ...]) -> int:
-        return self.inner.symbol_count(shape)
 
     def effort(self, grid: tuple[int, ...]) -> Effort:
         work, memory = self.inner.effort(grid)
         return Effort(work, memory + _BYTES * entry_count(grid))
-
-    def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
-        return self.inner.code_symbols(coder, symbols, grid, contexts)
-
-    def weights(self, symbols: Symbols, shape: tuple[int, ...]) -> Weights:
-        return self.inner.weights(symbols, shape)

@@ -10,19 +10,18 @@ import numpy as np
 from netpact.coding import Coder, Contexts, code_flag, code_integers
 from netpact.coding.forms.form import (
     FORMS,
-    Beside,
     Effort,
     Form,
     Symbols,
     Weights,
     Within,
-    check_inner,
     code_form,
     entry_count,
     expect,
     matrix_sides,
     plain_effort,
 )
+from netpact.coding.forms.nested import Beside, Nested
 from netpact.core.errors import PactError
 
 SCALES_PER_OCTAVE = 4
@@ -33,7 +32,7 @@ _SCALE_BYTES = 40  # in use at once for each channel
 
 @FORMS.add
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Nested):
     """weight = scale of its channel * weight of the inner form.
 
     The first symbols are the scales, one for each channel: 4 e + m stands for (1 + m/4) 2^e, m from 0 to 3. Then come
@@ -42,15 +41,10 @@ class Scaled:
     columns  channels are the columns of the tensor as a matrix (its first axis against all others); otherwise its rows
     """
 
-    inner: Form
     columns: bool = False
     tag: ClassVar[int] = 9
     name: ClassVar[str] = "scaled"
-    since: ClassVar[int] = 2
     level: ClassVar[int] = 2
-
-    def __post_init__(self) -> None:
-        check_inner(self, self.inner)
 
     @classmethod
     def code(cls, coder: Coder, form: Form | None) -> Scaled:

@@ -8,21 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from netpact.coding import Coder, Contexts, code_positions
-from netpact.coding.forms.form import (
-    FORMS,
-    Beside,
-    Effort,
-    Form,
-    Symbols,
-    Weights,
-    Within,
-    check_inner,
-    code_form,
-    entry_count,
-    expect,
-    plain_effort,
-)
+from netpact.coding.forms.form import FORMS, Effort, Symbols, Weights, Within, entry_count, plain_effort
 from netpact.coding.forms.grids import Zero
+from netpact.coding.forms.nested import Beside, Nested
 from netpact.core.errors import PactError
 
 DROPPED = -(1 << 62)  # the symbol of an entry that is not kept; no grid has it
@@ -32,26 +20,20 @@ _ENTRY_BYTES = 32  # in use at once for each entry beside the inner form's: its 
 
 @FORMS.add
 @dataclass(frozen=True)
-class Sparse:
+class Sparse(Nested):
     """weight = that of the inner form for the entries that are kept, 0 for the others.
 
     The inner form has one symbol for each entry, and sees the kept entries as one vector.
     """
 
-    inner: Form
     tag: ClassVar[int] = 10
     name: ClassVar[str] = "sparse"
-    since: ClassVar[int] = 2
     level: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        check_inner(self, self.inner)
+        super().__post_init__()
         if isinstance(self.inner, Zero):
             raise PactError("zeros that are kept are zeros", where="inner", hint="use the form zero")
-
-    @classmethod
-    def code(cls, coder: Coder, form: Form | None) -> Sparse:
-        return cls(code_form(coder, None if form is None else expect(form, cls).inner, below=cls.level))
 
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(shape)
