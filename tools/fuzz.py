@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from netpact import Limits, PactError
 from netpact.certificates import Certificate
+from netpact.cli.commands.info import FileOptions
 from netpact.cli.file_description import describe_file
 from netpact.coding import Bits, Budget, Encoder
 from netpact.coding.coder import Model
@@ -262,7 +263,7 @@ def open_input(path: Path) -> None:
         compressed = decode_message(pact.message, max_parameters=LIMITS)
         load_module(compressed, None)
         with redirect_stdout(io.StringIO()):
-            describe_file(path, model="", base=None, max_parameters=LIMITS, json=True)
+            describe_file(path, FileOptions(), LIMITS, json=True)
 
 
 @dataclass
