@@ -95,7 +95,7 @@ def test_bounds_round_up_on_the_page() -> None:
     assert "41.2 %" not in page
 
 
-def test_what_is_promised_and_what_is_not() -> None:
+def test_what_is_guaranteed_and_what_is_not() -> None:
     text = Outline(render()).text
     for words in (
         SENTENCE,

@@ -123,6 +123,17 @@ def test_workers_share_the_processors_and_ignore_interrupts(tmp_path: Path, monk
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
 
 
+def test_threads_may_be_fixed_whatever_the_number_of_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpact.runs.processes.processors", lambda: 7)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for jobs in (1, 3):
+        outcome = Processes(jobs, threads=2).run([task(run_tasks.environment)], ResultStore(tmp_path / str(jobs)))[0]
+        assert outcome.result == ["2", "2"]
+    with pytest.raises(PactError, match="threads: must be an integer >= 0"):
+        Processes(1, threads=-1)
+
+
 def test_large_values_and_processes_inside_tasks(tmp_path: Path) -> None:
     work = [task(run_tasks.large, size=5_000_000), task(run_tasks.start_process)]
     outcomes = Processes(2).run(work, ResultStore(tmp_path))

@@ -40,7 +40,7 @@ def render_page(
             both_widths(lambda width: draw_scatter(rows, width=width)),
             _table(rows),
             _further(further),
-            _promises(provenance),
+            _guarantees(provenance),
             _checking(rows, provenance),
             _footer(provenance),
         ]
@@ -150,9 +150,9 @@ def _bound_cell(row: Row) -> str:
     return percent_up(row.proven) + ("<small>vacuous</small>" if row.vacuous else "")
 
 
-def _promises(provenance: Provenance) -> str:
+def _guarantees(provenance: Provenance) -> str:
     sure = confidence(provenance.delta)
-    return f"""<h2>What is promised, what is not</h2>
+    return f"""<h2>What is guaranteed, what is not</h2>
 <p>A certificate is about the network in its file and about new samples from the same distribution: the one that the
 {count(provenance.samples)} samples it was computed from were drawn from, independently of each other. It says nothing
 about data that has drifted away from there. Nothing is claimed about the original network.</p>

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 
 
@@ -33,16 +34,16 @@ class Row:
 
     def __post_init__(self) -> None:
         where = f"report row {self.name!r}"
-        _check_whole(self.classes, least=2, field="classes", where=where)
-        _check_whole(self.parameters, least=0, field="parameters", where=where)
-        _check_whole(self.message_bytes, least=1, field="message_bytes", where=where)
-        _check_share(self.train_error, field="train_error", where=where)
+        check_integer(self.classes, where=f"{where}, classes", least=2)
+        check_integer(self.parameters, where=f"{where}, parameters", least=0)
+        check_integer(self.message_bytes, where=f"{where}, message_bytes", least=1)
+        check_number(self.train_error, where=f"{where}, train_error", least=0, most=1)
         if self.test_error is not None:
-            _check_share(self.test_error, field="test_error", where=where)
+            check_number(self.test_error, where=f"{where}, test_error", least=0, most=1)
         if self.bound is not None:
-            _check_share(self.bound, field="bound", where=where)
+            check_number(self.bound, where=f"{where}, bound", least=0, most=1)
         if self.code_bits is not None:
-            _check_whole(self.code_bits, least=0, field="code_bits", where=where)
+            check_integer(self.code_bits, where=f"{where}, code_bits", least=0)
         if self.bound is None and self.agreed is not None:
             raise PactError(
                 "agreed is set but there is no bound to agree with", where=where, hint="leave agreed at None"
@@ -67,7 +68,7 @@ class Row:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound promises no more than guessing does."""
+        """Whether the bound guarantees no more than guessing does."""
         return self.proven is not None and self.proven >= self.guessing
 
     @property
@@ -93,11 +94,9 @@ class Provenance:
     created: str
 
     def __post_init__(self) -> None:
-        _check_whole(self.seed, least=0, field="seed", where="provenance")
-        _check_whole(self.samples, least=1, field="samples", where="provenance")
-        _check_share(self.delta, field="delta", where="provenance")
-        if self.delta in (0, 1):
-            raise PactError(f"delta lies strictly between 0 and 1, got {self.delta!r}", where="provenance")
+        check_integer(self.seed, where="provenance, seed", least=0)
+        check_integer(self.samples, where="provenance, samples", least=1)
+        check_number(self.delta, where="provenance, delta", above=0, below=1)
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -120,15 +119,3 @@ def check_rows(rows: Sequence[Row]) -> None:
             where="report",
             hint="write one report for each data set",
         )
-
-
-def _check_whole(value: object, *, least: int, field: str, where: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise PactError(f"{field} is a whole number from {least} up, got {value!r}", where=where)
-
-
-def _check_share(value: object, *, field: str, where: str) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    # NaN compares false with everything, so it is refused here too.
-    if not number or not 0 <= value <= 1:  # type: ignore[operator]
-        raise PactError(f"{field} is a share from 0 to 1, got {value!r}", where=where)
