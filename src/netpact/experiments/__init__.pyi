@@ -7,7 +7,6 @@ from netpact.experiments.plan import EXPERIMENTS as EXPERIMENTS
 from netpact.experiments.plan import Plan as Plan
 from netpact.experiments.presets import Case as Case
 from netpact.experiments.presets import Preset as Preset
-from netpact.experiments.running import forecast_experiment as forecast_experiment
 from netpact.experiments.running import run_experiment as run_experiment
 from netpact.experiments.study import Setting as Setting
 from netpact.experiments.study import Study as Study

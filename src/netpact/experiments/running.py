@@ -32,6 +32,7 @@ def run_experiment(
     out: str | Path,
     data_dir: str | Path | None = None,
     engine: Engine | None = None,
+    announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[TaskDone], None] | None = None,
 ) -> Experiment:
     """An experiment of a paper by name, out of `netpact.experiments.EXPERIMENTS`; writes `out/NAME-PRESET.html`.
@@ -44,8 +45,12 @@ def run_experiment(
     data_dir  where cifar10.npz or mnist.npz lie, if not in the usual folders
     engine    default: a process for each processor, with one thread each. Results do not depend on the number of
               processes; with another number of threads the last digits may differ
+    announce  called before the work starts with a forecast of how long the training takes
     """
     work = _open(name, preset, seeds, out, data_dir)
+    if announce is not None:
+        waiting = [setting.case for setting, task in work.tasks if work.store.find(task) is None]
+        announce(forecast_training([(case, work.data(case.limit)) for case in waiting]))
     studies = _run(work, Processes(processors(), threads=1) if engine is None else engine, progress)
     used, count = Path(work.source).stem, range(seeds)
     result = Experiment(
@@ -63,15 +68,6 @@ def run_experiment(
     about = f"{work.plan.title} ({work.plan.paper})"
     write_atomically(result.page, render_experiment(result, work.plan.show(result), about=about).encode())
     return result
-
-
-def forecast_experiment(
-    name: str, *, preset: str = "quick", seeds: int = 3, out: str | Path, data_dir: str | Path | None = None
-) -> Forecast:
-    """How long the training takes that `run_experiment` has still to do, from a few steps on this machine."""
-    work = _open(name, preset, seeds, out, data_dir)
-    waiting = [setting.case for setting, task in work.tasks if work.store.find(task) is None]
-    return forecast_training([(case, work.data(case.limit)) for case in waiting])
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def experiment(
 
     Example: netpact experiment arora-fig1 --preset quick --out netpact-experiments
     """
-    from netpact.experiments import EXPERIMENTS, Panel, forecast_experiment, run_experiment
+    from netpact.experiments import EXPERIMENTS, Panel, run_experiment
 
     if not name:
         _list(run.json)
@@ -66,10 +66,6 @@ def experiment(
     engine = options.make_engine(run.threads)
     figures_place(options.figures)
     with keeping(results_in(options.out)), progress_bar(name) as bar:
-        forecast = forecast_experiment(
-            name, preset=options.preset, seeds=options.seeds, out=options.out, data_dir=options.data_dir
-        )
-        people.print(str(forecast), soft_wrap=True)
         result = run_experiment(
             name,
             preset=options.preset,
@@ -77,6 +73,7 @@ def experiment(
             out=options.out,
             data_dir=options.data_dir,
             engine=engine,
+            announce=lambda forecast: people.print(str(forecast), soft_wrap=True),
             progress=lambda task: bar(task.done, task.total),
         )
     people.print(result.note, soft_wrap=True, markup=False)

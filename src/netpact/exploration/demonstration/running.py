@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netpact.certificates.inputs import failure_probability
 from netpact.coding.format import Pact, seal
@@ -108,10 +108,8 @@ def demonstrate(
             {
                 **shared,
                 "weights": weights[network],
-                "method": method,
-                "options": dict(options),
+                "compression": {"key": key, "method": method, "options": dict(options)},
                 "delta": delta,
-                "key": key,
             },
             version=__version__,
         )
@@ -168,17 +166,16 @@ def seal_network(
     fingerprint: str,
     seed: int,
     weights: dict[str, JsonValue],
-    method: str,
-    options: dict[str, str],
+    compression: dict[str, Any],
     delta: float,
-    key: str,
 ) -> dict[str, JsonValue]:
-    """Task: compress one trained network, seal it, certify it, write it."""
+    """Task: compress one trained network by a method with options, seal it, certify it, write it as KEY.pact."""
+    method, options = compression["method"], compression["options"]
     source = _load(data, fingerprint)
     network = trace(load_model(str(weights["file"])), source)
     searched = {**options, "seed": str(seed)} if method == "ternary-search" else options
     pact = seal(compress(network, make_method(method, searched), samples=source.train))
-    path = certify(pact, source, delta=delta).write(Path(str(weights["file"])).with_name(f"{key}.pact"))
+    path = certify(pact, source, delta=delta).write(Path(str(weights["file"])).with_name(f"{compression['key']}.pact"))
     return {"file": str(path), "sha256": _sha256(path)}
 
 
