@@ -11,7 +11,19 @@ import pytest
 
 from netpact.cli.app import run
 from netpact.coding.format import Compressed, Pact, seal
-from netpact.coding.forms import Codebook, Difference, Form, Relative, Scaled, Sparse, Ternary, Uniform, Zero, unnest
+from netpact.coding.forms import (
+    Codebook,
+    Difference,
+    Factor,
+    Form,
+    Relative,
+    Scaled,
+    Sparse,
+    Ternary,
+    Uniform,
+    Zero,
+    unnest,
+)
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.datasets import Data
@@ -29,11 +41,16 @@ ROUNDING = {
     "quantize-difference": ("grid", {}),
     "random-projection": ("grid", {"keep": "0.5"}),
     "ternary-search": ("body_grid", {"steps": "20", "restarts": "1"}),
+    "truncated-svd": ("grid", {"rank": "2"}),
     "vector-compress": ("grid", {"gamma": "1.0", "eta": "0.5"}),
     "vector-project": ("grid", {"gamma": "1.0", "eta": "0.5"}),
 }
 ON_ONE_LAYER = ("vector-compress", "vector-project")
 GRID_FORMS: dict[str, type[Form]] = {"uniform": Uniform, "codebook": Codebook, "ternary": Ternary}
+OWN_FORMS: dict[tuple[str, str], type[Form]] = {
+    ("quantize-difference", "uniform"): Relative,
+    ("truncated-svd", "uniform"): Factor,
+}
 each_pair = pytest.mark.parametrize(("name", "grid"), [(name, grid) for name in ROUNDING for grid in GRIDS])
 
 
@@ -76,8 +93,9 @@ def test_a_file_comes_back_in_that_grid(name: str, grid: str, mlp: Network, line
     for tensor, coded in first.tensors.items():
         assert decoded.tensors[tensor].form == coded.form
         assert np.array_equal(decoded.tensors[tensor].weights(), coded.weights())
-    parts = {type(part) for part in unnest(first.tensors["fc1.weight"].form)}
-    own = {Relative} if (name, grid) == ("quantize-difference", "uniform") else {GRID_FORMS[grid]}
+    weight = first.tensors["fc1.first.weight" if name == "truncated-svd" else "fc1.weight"]
+    parts = {type(part) for part in unnest(weight.form)}
+    own = {OWN_FORMS.get((name, grid), GRID_FORMS[grid])}
     assert own <= parts or (name, grid) in {("random-projection", "uniform"), ("vector-project", "uniform")}
     # 4 bits of an even grid or a codebook, 8 for a bias, and what forms and codebooks take.
     numbers = sum(len(coded.symbols) for coded in first.tensors.values())

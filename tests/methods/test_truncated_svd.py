@@ -236,10 +236,9 @@ def test_a_layer_that_is_cheaper_by_entries_is_rounded_so() -> None:
 @pytest.mark.parametrize("shape", [(12, 5), (6, 3, 3, 3)])
 def test_two_layers_compute_exactly_what_the_one_did(shape: tuple[int, ...]) -> None:
     """The same symbols in about as many bits: what the rewrite adds is the layers' speed."""
-    layer: nn.Linear | nn.Conv2d = nn.Linear(5, 12) if len(shape) == 2 else nn.Conv2d(3, 6, 3)
     found = decompose(matrix(shape[0], int(np.prod(shape[1:])), decay=1.5))
     product = round_low_rank(found.truncate(3), shape, bits=9)
-    first, second = split_factors(product, layer)
+    first, second = split_factors(product)
     assert isinstance(product.form, LowRank)
     assert len(product.form.octaves) > 1
     joined = second.weights().reshape(shape[0], 3) @ first.weights().reshape(3, -1)
@@ -247,6 +246,26 @@ def test_two_layers_compute_exactly_what_the_one_did(shape: tuple[int, ...]) -> 
     assert code_length(first) + code_length(second) <= code_length(product) + 40
     for weights in (first.weights(), second.weights()):
         assert np.array_equal(weights, weights.astype(np.float32))
+
+
+@pytest.mark.parametrize(("bits", "most"), [(7, 0.06), (3, 0.35)])
+def test_factors_take_another_grid(bits: int, most: float) -> None:
+    """Components from 1 down to 1/1296 in size keep their shares of the error: each has a scale of its own."""
+    layer = nn.Linear(60, 50)
+    module = nn.Sequential(nn.Flatten(), layer)
+    weight = matrix(50, 60, decay=4)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(weight))
+    inputs = np.random.default_rng(0).random((8, 60), dtype=np.float32)
+    method = TruncatedSVD(rank=6, grid="codebook", bits=bits)
+    compressed = compress(trace(module, ArraySamples(inputs, np.arange(8) % 5, name="noise", classes=50)), method)
+    assert [type(step.rewrite).__name__ for step in compressed.rewrites] == ["LowRankLayer"]
+    decoded = seal(compressed).to_module(module).get_submodule("1")
+    assert isinstance(decoded, Factored)
+    wanted = decompose(weight).truncate(6)
+    off = decoded.dense().weight.detach().numpy() - (wanted.left * wanted.values) @ wanted.right
+    shares = np.abs(np.diag(wanted.left.T @ off @ wanted.right.T)) / wanted.values
+    assert (shares <= most).all(), shares
 
 
 class Tied(nn.Module):

@@ -4,25 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from torch import nn
+import numpy as np
 
-from netpact.coding import ShortFloat
+from netpact.algebra.singular_values import SingularValues
 from netpact.coding.format import Compressed, own_slots
 from netpact.coding.forms import CodedTensor, Factor, LowRank, matrix_sides
 from netpact.layers.rewrites import LowRankLayer, Step, can_factor
+from netpact.methods.approximations import UNIT_STEP
+from netpact.methods.grids import Grid, PerChannel
 from netpact.methods.low_rank_fitting import code_length
 from netpact.network import Network
 
 _STEP_BITS = 40  # of a rewrite in the message, about
-_UNIT = ShortFloat(exponent=0, mantissa=0)
 
 
-def factor_layers(network: Network, coded: Mapping[str, CodedTensor], plain: Mapping[str, CodedTensor]) -> Compressed:
-    """Every layer with a low-rank weight as two layers, where that takes fewer numbers than one, and fewer bits.
+class Factors(NamedTuple):
+    """The weights of two layers that stand in the place of one."""
+
+    first: CodedTensor
+    second: CodedTensor
+
+    @property
+    def rank(self) -> int:
+        return self.first.shape[0]
+
+
+def factor_layers(
+    network: Network,
+    coded: Mapping[str, CodedTensor],
+    factors: Mapping[str, Factors],
+    plain: Mapping[str, CodedTensor],
+) -> Compressed:
+    """Every layer for whose weight there are factors as two layers, where that takes fewer numbers, and fewer bits.
 
     A layer whose tensors are used elsewhere too stays one: the others would lose them.
 
+    coded  the tensors of layers that stay one, of low rank or not
     plain  the tensors without low rank
     """
     tensors, steps = dict(coded), list[Step]()
@@ -30,33 +49,50 @@ def factor_layers(network: Network, coded: Mapping[str, CodedTensor], plain: Map
     lent = {id(network.module.get_parameter(name)) for name in network.strays}
     for number, (name, part) in enumerate(network.module.named_modules()):
         prefix = f"{name}." if name else ""
-        product = tensors.get(f"{prefix}weight")
-        if product is None or not isinstance(product.form, LowRank) or not can_factor(part):
+        own = factors.get(f"{prefix}weight")
+        if own is None or not can_factor(part):
             continue
-        if any(owners[id(own)] > 1 or id(own) in lent for own in part.parameters()):
+        if any(owners[id(tensor)] > 1 or id(tensor) in lent for tensor in part.parameters()):
             continue
-        first, second = split_factors(product, part)
-        if len(product.symbols) >= part.weight.numel() or (
-            code_length(first) + code_length(second) + _STEP_BITS >= code_length(plain[f"{prefix}weight"])
+        numbers = sum(int(np.prod(tensor.shape)) for tensor in own)
+        if numbers >= part.weight.numel() or (
+            sum(map(code_length, own)) + _STEP_BITS >= code_length(plain[f"{prefix}weight"])
         ):
             continue
         del tensors[f"{prefix}weight"]
-        tensors |= {f"{prefix}first.weight": first, f"{prefix}second.weight": second}
+        tensors |= {f"{prefix}first.weight": own.first, f"{prefix}second.weight": own.second}
         if part.bias is not None:
             tensors[f"{prefix}second.bias"] = tensors.pop(f"{prefix}bias")
         # Each of the steps before has put two layers into the list.
-        steps.append(Step(number + 2 * len(steps), LowRankLayer(product.form.rank)))
+        steps.append(Step(number + 2 * len(steps), LowRankLayer(own.rank)))
     rewrites = tuple(steps)
     order = [slot.name for slot in own_slots(network.module, rewrites)]
     return Compressed(network.architecture, {name: tensors[name] for name in order}, rewrites=rewrites)
 
 
-def split_factors(product: CodedTensor, layer: nn.Linear | nn.Conv2d) -> tuple[CodedTensor, CodedTensor]:
+def split_factors(product: CodedTensor) -> Factors:
     """The same symbols, so the same product exactly: weights of the first and of the second layer."""
     form = product.form
     assert isinstance(form, LowRank)
     rows, rank = matrix_sides(product.shape)[0], form.rank
     left, right = product.symbols[: rows * rank], product.symbols[rows * rank :]
-    pixel = (1,) * (layer.weight.dim() - 2)
-    first = CodedTensor(Factor(form.step, form.octaves[:-1]), right, (rank, *product.shape[1:]))
-    return first, CodedTensor(Factor(_UNIT, form.octaves[:-1], second=True), left, (rows, rank, *pixel))
+    first, second = _shapes(product.shape, rank)
+    return Factors(
+        CodedTensor(Factor(form.step, form.octaves[:-1]), right, first),
+        CodedTensor(Factor(UNIT_STEP, form.octaves[:-1], second=True), left, second),
+    )
+
+
+def round_factors(found: SingularValues, shape: tuple[int, ...], grid: Grid) -> Factors:
+    """Both factors in any grid, with a scale for each component: sqrt(value_j) u_j and sqrt(value_j) v_j."""
+    first, second = _shapes(shape, len(found.values))
+    roots = np.sqrt(found.values)
+    return Factors(
+        PerChannel(grid).round((roots[:, None] * found.right).reshape(first)),
+        PerChannel(grid, columns=True).round((found.left * roots).reshape(second)),
+    )
+
+
+def _shapes(shape: tuple[int, ...], rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of the first layer's weight, and of the second one's: a convolution of single pixels where it is one."""
+    return (rank, *shape[1:]), (shape[0], rank, *(1,) * (len(shape) - 2))

@@ -10,13 +10,13 @@ from torch import nn
 
 from netpact.algebra.singular_values import SingularValues, decompose, theorem22_tolerance
 from netpact.coding.format import Compressed
-from netpact.coding.forms import LOW_RANK_BITS, CodedTensor, matrix_sides
+from netpact.coding.forms import CodedTensor, LowRank, matrix_sides
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import as_array, code_network
-from netpact.methods.factoring import factor_layers
-from netpact.methods.grids import UniformGrid
+from netpact.methods.factoring import Factors, factor_layers, round_factors, split_factors
+from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.method import METHODS
 from netpact.network import Network
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from netpact.datasets import Samples
 
 _DEFAULT_ENERGY = 0.9
+_BITS = 8
 _BATCH = 1024
 # Theorem 2.2 is about a chain of fully connected layers; what may stand between them has slope 1 and keeps 0.
 _CHAIN = (nn.Flatten, nn.Linear, nn.ReLU, nn.Dropout, nn.Identity)
@@ -43,14 +44,16 @@ class TruncatedSVD:
     energy     the smallest rank that keeps this share of the sum of squares of each tensor
     tolerance  singular values smaller than this share of the largest are removed (Lemma 1)
     margin     the tolerance that keeps all decisions of a larger margin (Theorem 2.2), for fully connected networks
-    bits       2 to 16 bits for each number of the factors before entropy coding
+    bits       for each number of the factors before entropy coding: uniform 2 to 16 (default 8), codebook 1 to 8
+    grid       "uniform", "codebook" or "ternary": how these numbers are written, with a scale for each component
     """
 
     rank: int | None = None
     energy: float | None = None
     tolerance: float | None = None
     margin: float | None = None
-    bits: int = 8
+    bits: int | None = None
+    grid: str = "uniform"
     name: ClassVar[str] = "truncated-svd"
 
     def __post_init__(self) -> None:
@@ -66,27 +69,37 @@ class TruncatedSVD:
         for name, most in (("energy", 1.0), ("tolerance", 1.0), ("margin", None)):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), where=name, above=0, most=most)
-        check_integer(self.bits, where="bits", least=LOW_RANK_BITS.start, most=LOW_RANK_BITS.stop - 1)
+        make_grid(self.grid, bits=self.bits)
+        if self.bits is None:
+            object.__setattr__(self, "bits", default_bits(self.grid, uniform=_BITS))
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
         tolerance = self.tolerance if self.margin is None else margin_tolerance(network, samples, margin=self.margin)
-        plain = code_network(network, UniformGrid(self.bits)).tensors
-        coded = dict(plain)
+        grid = make_grid(self.grid, bits=self.bits)
+        plain = code_network(network, grid).tensors
+        coded, factors = dict(plain), dict[str, Factors]()
         weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
         for done, (name, tensor) in enumerate(weights.items(), start=1):
             values = as_array(tensor)
             if values.size:
-                coded[name] = self._shorter(values, coded[name], tolerance)
+                found = decompose(values.reshape(matrix_sides(values.shape)))
+                kept = found.truncate(self._rank(found, tolerance))
+                coded[name], pair = self._factor(kept, coded[name], grid)
+                factors |= {} if pair is None else {name: pair}
             if progress is not None:
                 progress(done, len(weights))
-        return factor_layers(network, coded, plain)
+        return factor_layers(network, coded, factors, plain)
 
-    def _shorter(self, values: np.ndarray, plain: CodedTensor, tolerance: float | None) -> CodedTensor:
-        found = decompose(values.reshape(matrix_sides(values.shape)))
-        product = round_low_rank(found.truncate(self._rank(found, tolerance)), values.shape, bits=self.bits)
-        return min(plain, product, key=code_length)
+    def _factor(self, found: SingularValues, plain: CodedTensor, grid: Grid) -> tuple[CodedTensor, Factors | None]:
+        """The tensor of a layer that stays one, and the factors, where there are any."""
+        if self.grid != "uniform":
+            return plain, round_factors(found, plain.shape, grid) if len(found.values) else None
+        assert self.bits is not None
+        # Component by component in shifts of one step: fewer bits than a scale for each at equal error.
+        shorter = min(plain, round_low_rank(found, plain.shape, bits=self.bits), key=code_length)
+        return shorter, split_factors(shorter) if isinstance(shorter.form, LowRank) else None
 
     def _rank(self, found: SingularValues, tolerance: float | None) -> int:
         if tolerance is not None:
