@@ -73,7 +73,7 @@ FILES = {
     "network/rounding/": ["tolerance", "rules", "sum_rules", "pointwise", "constants", "counting"],
     "algebra/": ["outward", "lipschitz"],
     "network/kinds/": ["kind", "sums", "linear", "conv2d", "batch_norm", "channel_affine"],
-    "deviations/": ["layer_bounds", "layer_rule", "deviation_rules", "deviation"],
+    "deviations/": ["layer_bounds", "layer_rule", "deviation_rules", "deviation", "twins"],
 }
 _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.LtE: ast.Lt,
