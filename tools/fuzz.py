@@ -109,7 +109,7 @@ def random_step(random: Random) -> Step:
 def invented(random: Random) -> bytes:
     recorder, architecture = Recorder(), random_architecture(random)
     nothing = {"": CodedTensor(Zero(), np.zeros(0, dtype=np.int64), (1,))}
-    steps = tuple(random_step(random) for _ in range(random.choice([0, 0, 1, 1, 2, 3, 30])))
+    steps = tuple(random_step(random) for _ in range(random.choice([0, 0, 0, 0, 1, 1, 2, 30])))
     arithmetic = ("float32", "float64")[random.integers(2)]
     _code_header(recorder, Compressed(architecture, nothing, arithmetic, rewrites=steps), _silent)
     header = recorder.seen[: len(recorder.seen) if random.random() < 0.9 else int(random.integers(9))]

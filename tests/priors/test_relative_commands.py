@@ -58,7 +58,7 @@ def test_transfer_from_end_to_end(halves: Path, tmp_path: Path, capsys: pytest.C
     assert (record["agreed"], record["prior"], record["given"]) == (True, "transfer", "")
     assert record["message_bytes"] < 150
     assert run(["info", file, *base]) == 0
-    assert "told relative to a base network from other data" in capsys.readouterr().err
+    assert "encoded against a base network trained on other data" in capsys.readouterr().err
     # Another base, none, and one where none is wanted.
     other = ["--base", str(halves / "other.safetensors")]
     assert "another network" in run_json(capsys, "info", file, *other, code=2)["error"]
@@ -80,7 +80,7 @@ def test_a_base_pact_file_serves_too(halves: Path, tmp_path: Path, capsys: pytes
     error = run_json(capsys, *compress, "--data", first, "--base", ground, "--out", file + "2", code=2)
     assert "trained on the data" in error["error"]
     assert not Path(file + "2").exists()
-    assert "not told relative" in run_json(capsys, "info", ground, "--base", weights, code=2)["error"]
+    assert "not encoded against" in run_json(capsys, "info", ground, "--base", weights, code=2)["error"]
 
 
 @pytest.mark.parametrize(

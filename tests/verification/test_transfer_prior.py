@@ -189,7 +189,7 @@ def test_what_the_method_refuses(case: Case, digits: Data) -> None:
         with pytest.raises(PactError) as caught:
             QuantizeDifference(case.base, **options)
         assert caught.value.where == where
-    with pytest.raises(PactError, match="a Base is needed"):
+    with pytest.raises(PactError, match="must be a Base"):
         QuantizeDifference("ground.pact")  # type: ignore[arg-type]
     own = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     with pytest.raises(PactError, match="own architectures"):
