@@ -1,4 +1,4 @@
-"""Arrays in, numbers out: true operator norms of linear and convolution layers, from below and from above."""
+"""Arrays in, numbers out: operator norms of layers, from below and from above; decompositions of tensors."""
 
 from netpact.core.lazy import attach
 

@@ -1,3 +1,6 @@
+from netpact.algebra.cp import CPDecomposition as CPDecomposition
+from netpact.algebra.cp_als import ALSOptions as ALSOptions
+from netpact.algebra.cp_als import cp_decompose as cp_decompose
 from netpact.algebra.geometry import PADDING_MODES as PADDING_MODES
 from netpact.algebra.geometry import Axis as Axis
 from netpact.algebra.geometry import ConvolutionOptions as ConvolutionOptions
