@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from netpact.core.checks import check_instance, check_integer
 from netpact.core.errors import PactError, one_of
-from netpact.core.json import check_fields
 from netpact.models.families import FAMILIES, FAMILY_IDS, MAX_SIZES, OWN_MODULE_ID, Family
 from netpact.models.plan import Linear, Plan, list_leaves
 
@@ -71,6 +70,8 @@ class OwnModule:
 
 def parse_architecture(record: object) -> Architecture:
     """The inverse of Architecture.to_json, for a record from an untrusted file."""
+    from netpact.core.json import check_fields  # a decoder never needs it
+
     told = check_fields(record, _FIELDS, where="architecture")
     sizes, input_shape = told["sizes"], told["input_shape"]
     if not isinstance(sizes, list) or not isinstance(input_shape, list):
