@@ -12,6 +12,7 @@ from torch import Tensor
 import netpact
 from netpact import PactError, Seed, cp_decompose
 from netpact.algebra import ALSOptions, CPDecomposition
+from netpact.algebra.cp_als import LeastSquares, unit_columns
 from netpact.algebra.mttkrp import sweep_modes
 from netpact.algebra.tensors import khatri_rao_blocks
 
@@ -99,6 +100,18 @@ def test_khatri_rao_product_comes_in_blocks(monkeypatch: pytest.MonkeyPatch) -> 
     assert [(rows.start, rows.stop) for rows, _ in blocks] == [(0, 24), (24, 48), (48, 60)]
     whole = torch.einsum("ar,br,cr->abcr", *factors).reshape(60, 2)
     assert torch.allclose(torch.cat([block for _, block in blocks]), whole)
+
+
+def test_a_ridge_does_not_raise_the_error() -> None:
+    """Singular problems get a ridge; here it is made strong, and the error, taken from the tensor itself, falls."""
+    tensor = random_tensor(5, 4, 3)
+    factors = [unit_columns(random_tensor(size, 6, seed=mode))[0] for mode, size in enumerate(tensor.shape)]
+    solver, errors = LeastSquares(factors, precision=0.02), list[float]()
+    for _ in range(30):
+        sweep_modes(tensor, factors, solver)
+        errors.append(float((dense([factors[0] * solver.weights, *factors[1:]]) - tensor).norm()))
+    assert (np.diff(errors) <= 1e-12).all()
+    assert errors[-1] < 0.5 * errors[0]
 
 
 def test_merged_kernels() -> None:
@@ -198,6 +211,12 @@ def test_zero_tensor_has_no_components() -> None:
     found = cp_decompose(torch.zeros(3, 4, 5), 2)
     assert (found.rank, found.relative_error, found.degenerate) == (0, 0.0, False)
     assert torch.equal(found.to_dense(), torch.zeros(3, 4, 5, dtype=torch.float64))
+
+
+def test_components_of_weight_zero_are_dropped() -> None:
+    found = cp_decompose(torch.diag(torch.tensor([2.0, 0.0, 0.0])), 2)
+    assert found.weights.tolist() == [2.0]
+    assert [factor.shape for factor in found.factors] == [(3, 1), (3, 1)]
 
 
 def test_progress_ends_at_its_total() -> None:

@@ -1,6 +1,7 @@
 from netpact.algebra.cp import CPDecomposition as CPDecomposition
 from netpact.algebra.cp_als import ALSOptions as ALSOptions
 from netpact.algebra.cp_als import cp_decompose as cp_decompose
+from netpact.algebra.cp_exact import polyadic_form as polyadic_form
 from netpact.algebra.geometry import PADDING_MODES as PADDING_MODES
 from netpact.algebra.geometry import Axis as Axis
 from netpact.algebra.geometry import ConvolutionOptions as ConvolutionOptions
@@ -8,3 +9,5 @@ from netpact.algebra.norms import OperatorNorm as OperatorNorm
 from netpact.algebra.norms import convolution_norm as convolution_norm
 from netpact.algebra.norms import matrix_norm as matrix_norm
 from netpact.algebra.norms import operator_norm as operator_norm
+from netpact.algebra.tucker import TuckerDecomposition as TuckerDecomposition
+from netpact.algebra.tucker import tucker_decompose as tucker_decompose

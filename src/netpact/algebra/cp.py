@@ -102,10 +102,8 @@ class CPDecomposition:
 def sorted_components(
     weights: Tensor, factors: Sequence[Tensor], *, exponent: int = 0
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """By descending weight times 2^exponent, without those of weight 0; signs go into the last factor."""
-    order = torch.argsort(weights.abs(), descending=True, stable=True)
-    order = order[weights.abs()[order] > 0]
-    *others, last = (factor[:, order] for factor in factors)
-    kept = weights[order]
-    scaled = torch.ldexp(kept.abs().double(), torch.tensor(exponent)).to(weights.dtype)
-    return scaled, tuple(factor.contiguous() for factor in (*others, last * kept.sign()))
+    """By descending weight, without those of weight 0; the weights, none negative, times 2^exponent."""
+    order = torch.argsort(weights, descending=True, stable=True)
+    order = order[weights[order] > 0]
+    scaled = torch.ldexp(weights[order].double(), torch.tensor(exponent)).to(weights.dtype)
+    return scaled, tuple(factor[:, order].contiguous() for factor in factors)

@@ -113,7 +113,7 @@ class _Run:
 
     def iterate(self, factors: list[Tensor], start: int, progress: Progress | None) -> _Fit:
         options, errors = self.options, list[float]()
-        update = _LeastSquares(factors, self.precision)
+        update = LeastSquares(factors, self.precision)
         for sweep in range(options.sweeps):
             update.orthogonal = sweep < options.orthogonal_sweeps
             sweep_modes(self.tensor, factors, update)
@@ -127,7 +127,7 @@ class _Run:
                 return _Fit(update.weights, factors, tuple(errors), sweep + 1, True)
         return _Fit(update.weights, factors, tuple(errors), options.sweeps, False)
 
-    def error(self, update: _LeastSquares) -> float:
+    def error(self, update: LeastSquares) -> float:
         """|T - X|^2 = |T|^2 - 2 <T, X> + |X|^2 without X: <T, X> is known from the last mode that was solved for."""
         weights = update.weights.double()
         squares = self.norm**2 - 2 * update.inner + float(weights @ update.gram().double() @ weights)
@@ -141,7 +141,7 @@ class _Run:
         return residual_norm(matrix, factors[:cut], factors[cut:], weights) / self.norm if self.norm else 0.0
 
 
-class _LeastSquares(Update):
+class LeastSquares(Update):
     """Solves for one factor: F V = M, where M is the tensor times the other factors, V their Gram matrices' product.
 
     V may be singular. A small multiple of |F - last F|^2 is added to what is minimised, so that V + ridge I has a
