@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from netpact.algebra.tensors import khatri_rao
-from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 
 _OPPOSITE = -0.85  # near -1, the cosine between components is the sign of degeneracy (Harshman and Lundy 1984)
@@ -83,11 +82,6 @@ class CPDecomposition:
         for factor in self.factors:
             product *= factor.double().T @ factor.double()
         return product
-
-    def truncate(self, rank: int) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Weights and factors of the components with the largest weights."""
-        check_integer(rank, where="rank", least=0, most=self.rank)
-        return self.weights[:rank], tuple(factor[:, :rank] for factor in self.factors)
 
     def to_dense(self) -> Tensor:
         return ((self.factors[0] * self.weights) @ khatri_rao(self.factors[1:]).T).reshape(self.shape)

@@ -14,7 +14,7 @@ from torch import Tensor
 from netpact.algebra.cp import CPDecomposition, sorted_components
 from netpact.algebra.mttkrp import Update, sweep_modes
 from netpact.algebra.tensors import best_split, leading_vectors, prepare_tensor, residual_norm, unfold
-from netpact.core.checks import check_flag, check_integer, check_number
+from netpact.core.checks import check_flag, check_instance, check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
@@ -67,6 +67,8 @@ def cp_decompose(
     M = sum_r weights_r b_r (x) a_r (x) C_r. progress gets (sweeps done, sweeps at most).
     """
     check_integer(rank, where="rank", least=1)
+    check_instance(options, ALSOptions, where="options")
+    check_instance(seed, Seed, where="seed")
     values, exponent = prepare_tensor(tensor, least_order=3 if check_flag(merge_spatial, where="merge_spatial") else 2)
     shape = tuple(values.shape)
     run = _Run(values.flatten(2) if merge_spatial else values, rank, options)

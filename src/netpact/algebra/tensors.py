@@ -24,7 +24,7 @@ def prepare_tensor(tensor: Tensor | NDArray[np.floating], *, least_order: int = 
 
     Large tensors of single precision or less stay in single precision, all others become double.
     """
-    values = torch.from_numpy(tensor) if isinstance(tensor, np.ndarray) and tensor.dtype.kind == "f" else tensor
+    values = _from_numpy(tensor) if isinstance(tensor, np.ndarray) and tensor.dtype.kind == "f" else tensor
     if not isinstance(values, Tensor) or not values.is_floating_point():
         raise wrong_kind(tensor, needed="a torch tensor or numpy array of floating-point numbers", where="tensor")
     if values.layout != torch.strided or values.is_meta:
@@ -38,6 +38,11 @@ def prepare_tensor(tensor: Tensor | NDArray[np.floating], *, least_order: int = 
     exponent = math.frexp(float(values.detach().abs().max()))[1]
     scaled = torch.ldexp(values.detach().to("cpu", torch.float64), torch.tensor(-exponent))
     return scaled.to(torch.float64 if double else torch.float32).contiguous(), exponent
+
+
+def _from_numpy(array: NDArray[np.floating]) -> Tensor:
+    """A copy: torch takes neither read-only arrays, nor reversed ones, nor the other order of bytes."""
+    return torch.from_numpy(np.array(array, dtype=np.float64 if array.dtype.itemsize > 4 else np.float32, order="C"))
 
 
 def best_split(shape: Sequence[int]) -> int:
