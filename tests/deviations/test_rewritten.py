@@ -118,6 +118,18 @@ def test_the_bound_covers_the_true_difference(name: str, arithmetic: str) -> Non
         assert (bound.measured.min() > 1e-3) != exact
 
 
+def test_the_gap_of_a_twin_has_the_rounding_of_both_networks() -> None:
+    """In float64 both spreads are of one size: without one of them the gap would be too small by half."""
+    module = seal(compressed(0, FACTORS, arithmetic="float64")).to_module(network(0))
+    twin = twins.compose_layers(module, arithmetic="float64")
+    assert twin.gap is not None
+    inputs = next(iter(samples(0).batches(40)))[0]
+    one, other = (counting.ToleranceRun(net, "float64")(inputs) for net in (module, twin.module))
+    assert float(other.spread.min()) > 0.1 * float(one.spread.max()) > 0
+    needed = (one.values - other.values).abs() + one.spread + other.spread
+    assert (twin.gap(inputs) >= torch.linalg.vector_norm(needed, dim=1) * (1 - 1e-12)).all()
+
+
 def test_layers_are_compared_with_the_composed_map() -> None:
     module = network(0)
     bound = deviation_bound(module, compressed(0, FACTORS), samples(0))
