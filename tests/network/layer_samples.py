@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from netpact.algebra import matrix_norm
 from netpact.algebra.outward import round_up_float
-from netpact.layers import ChannelAffine
+from netpact.layers import ChannelAffine, Shift
 from netpact.network.kinds import LayerKind, LayerSize, Measured
 from netpact.network.kinds.kind import ANY_IMAGE, Layer, Shape
 from netpact.network.kinds.sums import distance_of_sums, size_of_sums
@@ -32,6 +32,8 @@ LAYERS: dict[str, tuple[tuple[int, ...], Any]] = {
     "channels": ((3, 4, 5), ChannelAffine(3)),
     "channels of a vector": ((3,), ChannelAffine(3)),
     "channels of a line": ((3, 7), ChannelAffine(3)),
+    "bias alone": ((4,), Shift(4)),
+    "bias alone of rows": ((3, 4), Shift(4)),
     "plain norm": ((3, 4, 4), nn.BatchNorm2d(3, affine=False)),
 }
 

@@ -1,8 +1,13 @@
 from netpact.layers.affine import ChannelAffine as ChannelAffine
+from netpact.layers.cp_conv import CPConv2d as CPConv2d
+from netpact.layers.cp_linear import CPLinear as CPLinear
+from netpact.layers.factored import Chain as Chain
 from netpact.layers.factored import Factored as Factored
 from netpact.layers.oriented import OrientedEdges as OrientedEdges
 from netpact.layers.oriented import count_features as count_features
 from netpact.layers.oriented import orient as orient
+from netpact.layers.shift import Shift as Shift
 from netpact.layers.skips import DenseStep as DenseStep
 from netpact.layers.skips import Residual as Residual
 from netpact.layers.skips import ZeroPaddedShortcut as ZeroPaddedShortcut
+from netpact.layers.tucker_conv import TuckerConv2d as TuckerConv2d

@@ -1,17 +1,30 @@
-"""Two layers in place of one: what a layer of low rank is run as."""
+"""Several layers in place of one: what a layer of low rank is run as."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-_CONV_SETTINGS = ("kernel_size", "stride", "padding", "dilation", "padding_mode")
+_CONV_SETTINGS = ("stride", "padding", "dilation", "padding_mode")
 
 
-class Factored(nn.Sequential):
+class Chain(nn.Sequential, ABC):
+    """Layers whose composition is linear, in the place of one linear layer or convolution."""
+
+    @abstractmethod
+    def dense(self) -> nn.Linear | nn.Conv2d:
+        """One layer for all of them, in float64."""
+
+    def to_dense(self) -> nn.Linear | nn.Conv2d:
+        """One layer for all of them, in their precision."""
+        return self.dense().to(next(self.parameters()).dtype)
+
+
+class Factored(Chain):
     """second(first(x)): a linear map to few channels, then one to all of them, which has the bias.
 
     Of a convolution the first one has kernel, stride, padding and dilation, the second one looks at single pixels.
@@ -22,8 +35,7 @@ class Factored(nn.Sequential):
 
     @torch.no_grad()
     def dense(self) -> nn.Linear | nn.Conv2d:
-        """One layer for both, in float64."""
-        first, second = (part.dense() if isinstance(part, Factored) else part for part in self)
+        first, second = (part.dense() if isinstance(part, Chain) else part for part in self)
         assert isinstance(first, (nn.Linear, nn.Conv2d))
         assert isinstance(second, (nn.Linear, nn.Conv2d))
         narrow, wide = first.weight.double(), second.weight.double().flatten(1)
@@ -34,6 +46,21 @@ class Factored(nn.Sequential):
         return layer
 
 
+def conv_settings(layer: nn.Conv2d) -> dict[str, Any]:
+    """How the kernel is moved over the image."""
+    return {name: getattr(layer, name) for name in _CONV_SETTINGS}
+
+
+def compose_conv(moved: nn.Conv2d, weight: Tensor, bias: Tensor | None) -> nn.Conv2d:
+    """A convolution with this kernel (out, in, taps) and bias, moved over the image as another one, in float64."""
+    made = resized(moved, outputs=len(weight), inputs=weight.shape[1], bias=bias is not None).double()
+    assert isinstance(made, nn.Conv2d)
+    made.weight.copy_(weight.reshape(made.weight.shape))
+    if made.bias is not None and bias is not None:
+        made.bias.copy_(bias)
+    return made
+
+
 def resized(
     layer: nn.Linear | nn.Conv2d, *, outputs: int, inputs: int | None = None, bias: bool | None = None
 ) -> nn.Linear | nn.Conv2d:
@@ -42,7 +69,7 @@ def resized(
     settings["bias"] = layer.bias is not None if bias is None else bias
     inputs = layer.weight.shape[1] if inputs is None else inputs
     if isinstance(layer, nn.Conv2d):
-        settings |= {name: getattr(layer, name) for name in _CONV_SETTINGS}
+        settings |= {"kernel_size": layer.kernel_size} | conv_settings(layer)
     made = type(layer)(inputs, outputs, **settings)
     # Made without memory first: torch's own initialisation would take from the global random stream.
     return made.to_empty(device=layer.weight.device).train(layer.training)
