@@ -33,7 +33,7 @@ from netpact.coding.forms import (
     matrix_sides,
 )
 from netpact.coding.forms.sparse import DROPPED
-from netpact.layers.rewrites import Fold, LowRankLayer, RemoveChannels, Step
+from netpact.layers.rewrites import CPLayer, Fold, LowRankLayer, RemoveChannels, Step, TuckerLayer
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
 LINEAR, MLP, LENET5, CONV, ORIENTED = 1, 2, 3, 4, 5
@@ -180,6 +180,15 @@ def compress_factored(architecture: Architecture, *rewrites: Step) -> Compressed
     return Compressed(architecture, tensors, "float64", rewrites=rewrites)
 
 
+def compress_scaled(architecture: Architecture, *rewrites: Step) -> Compressed:
+    """A scale for each component where rows or columns are components."""
+    slots = plan_slots(architecture, rewrites)
+    tensors = {
+        slot.name: (uniform, scaled)[slot.name.endswith("weight")](slot.shape, n) for n, slot in enumerate(slots)
+    }
+    return Compressed(architecture, tensors, rewrites=rewrites)
+
+
 def exact_tensors(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, CodedTensor]:
     """Positive float32 numbers, but for what counts batches or is a mask."""
     tensors = {name: exact(shape, place) for place, (name, shape) in enumerate(shapes.items())}
@@ -226,10 +235,30 @@ NETWORKS: Mapping[str, Compressed] = {
     "own-rewritten": compress_own(
         OwnNet(), arithmetic="float64", rewrites=(Step(2, Fold(1)), Step(1, LowRankLayer(2)), Step(6, LowRankLayer(1)))
     ),
+    "cp-conv": compress_rewritten(
+        Architecture(CONV, (3, 4), (2, 9, 8), 5),
+        Step(9, CPLayer(4, in_rows=2, out_rows=1)),
+        Step(4, CPLayer(12, in_rows=0, out_rows=0)),
+        Step(1, CPLayer(2, in_rows=0, out_rows=0)),
+    ),
+    "cp-mlp": compress_scaled(
+        Architecture(MLP, (8, 6), (12,), 3),
+        Step(2, CPLayer(3, in_rows=3, out_rows=4)),
+        Step(9, CPLayer(2, in_rows=8, out_rows=6)),
+    ),
+    "tucker-conv": compress_rewritten(
+        Architecture(CONV, (3, 4), (2, 9, 8), 5), Step(1, TuckerLayer(3, 1)), Step(7, TuckerLayer(2, 3))
+    ),
+    "own-cp": compress_own(
+        OwnNet(),
+        arithmetic="float64",
+        rewrites=(Step(2, Fold(1)), Step(1, CPLayer(5, in_rows=2, out_rows=2)), Step(1, CPLayer(3, 0, 0))),
+    ),
 }
 GOLDEN_1 = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
 GOLDEN_2 = ("rewritten-conv", "folded-resnet", "factored", "own-rewritten", "scaled", "sparse", "projected")
-GOLDEN = (*GOLDEN_1, *GOLDEN_2)
+GOLDEN_3 = ("cp-conv", "cp-mlp", "tucker-conv", "own-cp")
+GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3)
 
 
 def module_for(name: str) -> nn.Module | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from format.format_examples import GOLDEN_2, NETWORKS
+from format.format_examples import GOLDEN_2, GOLDEN_3, NETWORKS
 
 from netpact.coding import Decoder, code_uint
 from netpact.coding.format import DECODER_VERSION, message, seal, versions
@@ -61,6 +61,11 @@ REWRITES_OF_VERSION_2 = {
 }
 # What came with version 2, frozen as well.
 FORMS_OF_VERSION_2 = {9: "scaled", 10: "sparse", 11: "projected", 12: "difference", 13: "factor"}
+# And with version 3.
+REWRITES_OF_VERSION_3 = {
+    3: ("cp", {"rank": 1, "in_rows": 0, "out_rows": 0}),
+    4: ("tucker", {"out_rank": 1, "in_rank": 1}),
+}
 
 
 def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
@@ -99,6 +104,12 @@ def test_version_2_is_what_it_was() -> None:
     assert {tag: form.name for tag, form in FORMS.items() if form.since == 2} == FORMS_OF_VERSION_2
 
 
+def test_version_3_is_what_it_was() -> None:
+    found = {code: (kind.name, dict(kind.least)) for code, kind in REWRITES.items() if kind.since == 3}
+    assert found == REWRITES_OF_VERSION_3
+    assert not [form.name for form in FORMS.values() if form.since == 3]
+
+
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)
 def test_the_last_sizes_that_exist_are_those_in_the_table(number: int) -> None:
     """One that the architecture takes and the table does not know would be a view without a version."""
@@ -116,8 +127,8 @@ def test_the_last_sizes_that_exist_are_those_in_the_table(number: int) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_only_what_came_with_version_2_makes_messages_of_version_2(name: str) -> None:
-    pact, expected = seal(NETWORKS[name]), 2 if name in GOLDEN_2 else 1
+def test_only_what_came_with_a_version_makes_messages_of_it(name: str) -> None:
+    pact, expected = seal(NETWORKS[name]), 3 if name in GOLDEN_3 else 2 if name in GOLDEN_2 else 1
     assert pact.decoder_version == expected
     assert read_version(pact.message) == expected
 

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 from coding.reference_range_decoder import ReferenceDecoder
-from format.format_examples import GOLDEN, GOLDEN_1, GOLDEN_2, NETWORKS, formula_input, module_for, weights_sha256
+from format.format_examples import (
+    GOLDEN,
+    GOLDEN_1,
+    GOLDEN_2,
+    GOLDEN_3,
+    NETWORKS,
+    formula_input,
+    module_for,
+    weights_sha256,
+)
 
 from netpact.coding.format import DECODER_VERSION, Pact, seal
 from netpact.coding.format.layout import Slot
@@ -22,8 +31,8 @@ each_file = pytest.mark.parametrize("name", GOLDEN)
 
 def test_the_table_lists_every_file() -> None:
     assert {path.stem for path in FOLDER.glob("*.pact")} == set(GOLDEN) == set(EXPECTED)
-    assert DECODER_VERSION == 2, "keep these files and add those of the new version"
-    for version, names in ((1, GOLDEN_1), (2, GOLDEN_2)):
+    assert DECODER_VERSION == 3, "keep these files and add those of the new version"
+    for version, names in ((1, GOLDEN_1), (2, GOLDEN_2), (3, GOLDEN_3)):
         assert {Pact.read(FOLDER / f"{name}.pact").decoder_version for name in names} == {version}
 
 

@@ -42,6 +42,23 @@ FILES = {
     "rank_too_large": ("a rank of 2^35", "message, rewrite of layer 1", "from 1 to 3, got 34359738368"),
     "norm_behind_nothing": ("folds into layer -2^20 + 1", "message, rewrite of layer 1: fold", "got -1048575"),
     "more_channels_than_before": ("2^35 filters of 3 stay", "message, rewrite of layer 1", "3 outputs and 2 inputs"),
+    "cp_rank_too_large": (
+        "components by the million",
+        "message, rewrite of layer 1: cp",
+        "from 1 to 6, got 34359738368",
+    ),
+    "cp_sides_that_do_not_fit": ("4 inputs as 3 rows", "message, rewrite of layer 9: cp", "a factor of 4, got 3"),
+    "more_components_than_before": ("5 components of 2 stay", "message, rewrite of layer 1: cp", "from 1 to 2, got 5"),
+    "tucker_rank_too_large": (
+        "a core of 2^35 inputs",
+        "message, rewrite of layer 1: tucker",
+        "in_rank must be an integer",
+    ),
+    "version_2_says_more": (
+        "a CP layer in a message of version 2",
+        "message",
+        "version 2, and uses what came with version 3",
+    ),
     "rewrites_without_end": ("8,001 rewrites", "message", "steps of work"),
     "unknown_problem": ("problem 6 of 5", "message", "names problem 6"),
     "unknown_architecture": ("architecture 999", "message, architecture", "999 is not known; allowed: 1 "),

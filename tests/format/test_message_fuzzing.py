@@ -63,11 +63,15 @@ NETWORKS_TO_DAMAGE = [
     NETWORKS["rewritten-conv"],
     NETWORKS["folded-resnet"],
     NETWORKS["factored"],
+    NETWORKS["cp-conv"],
+    NETWORKS["cp-mlp"],
+    NETWORKS["tucker-conv"],
     NETWORKS["own-rewritten"],
+    NETWORKS["own-cp"],
     NETWORKS["own"],
 ]
 MESSAGES = [encode_message(network) for network in NETWORKS_TO_DAMAGE]
-OWN = MESSAGES[-2:]
+OWN = MESSAGES[-3:]
 
 
 def damage(random: np.random.Generator, message: bytes) -> bytes:
@@ -186,7 +190,7 @@ def test_any_bytes_are_refused_or_valid(message: bytes) -> None:
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(message=st.binary(max_size=40), prefix=st.integers(0, 6), base=st.sampled_from(MESSAGES[:-2]))
+@given(message=st.binary(max_size=40), prefix=st.integers(0, 6), base=st.sampled_from(MESSAGES[:-3]))
 def test_any_bytes_behind_a_header_are_refused_or_valid(message: bytes, prefix: int, base: bytes) -> None:
     open_untrusted(base[:prefix] + message, None)
 

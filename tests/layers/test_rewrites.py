@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +15,23 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import netpact
+from netpact.algebra import polyadic_form
 from netpact.algebra.singular_values import decompose
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.layers import ChannelAffine, Factored
-from netpact.layers.rewrites import REWRITES, Fold, LowRankLayer, RemoveChannels, Rewrite, Step, apply_steps
+from netpact.layers import Chain, ChannelAffine, CPConv2d, CPLinear, Factored, TuckerConv2d
+from netpact.layers.rewrites import (
+    REWRITES,
+    CPLayer,
+    Fold,
+    LowRankLayer,
+    RemoveChannels,
+    Rewrite,
+    Step,
+    TuckerLayer,
+    apply_steps,
+)
 from netpact.network import count_errors, trace
 from netpact.network.layer_table import describe_layers
 
@@ -63,6 +78,18 @@ CASES = [
     Case(Step(2, RemoveChannels(outputs=4, inputs=4)), "norm"),
     Case(Step(4, RemoveChannels(outputs=5, inputs=3)), "fc"),
     Case(Step(0, RemoveChannels(outputs=2, inputs=2)), "", lambda: ChannelAffine(3)),
+    Case(Step(1, CPLayer(5, 0, 0)), "conv"),
+    Case(Step(1, CPLayer(12, 0, 0)), "conv", lambda: Block(stride=2, mode="reflect")),
+    Case(Step(1, CPLayer(1, 0, 0)), "conv", lambda: Block(mode="circular")),
+    Case(Step(4, CPLayer(3, 2, 5)), "fc"),
+    Case(Step(0, CPLayer(6, 2, 3)), "", lambda: nn.Linear(6, 3, bias=False)),
+    Case(Step(0, CPLayer(2, 0, 0)), "", lambda: CPConv2d(3, 4, (3, 2), 5, stride=2, padding=1, bias=False)),
+    Case(Step(0, CPLayer(4, 0, 0)), "", lambda: CPConv2d(3, 4, 3, 4, padding=1, padding_mode="reflect")),
+    Case(Step(0, CPLayer(2, 0, 0)), "", lambda: CPLinear(12, 10, 4, in_shape=(2, 6), out_shape=(10, 1))),
+    Case(Step(0, CPLayer(1, 0, 0)), "", lambda: CPLinear(4, 3, 3, bias=False)),
+    Case(Step(1, TuckerLayer(3, 2)), "conv"),
+    Case(Step(1, TuckerLayer(6, 1)), "conv", lambda: Block(stride=2, mode="reflect")),
+    Case(Step(0, TuckerLayer(1, 2)), "", lambda: nn.Conv2d(4, 3, (2, 1), padding=1)),
 ]
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -126,6 +153,7 @@ def test_dense_is_what_runs_in_the_layers_place(case: Case) -> None:
     torch.testing.assert_close(dense(x), part(x), rtol=1e-13, atol=1e-13)
     if case.place in dict(case.make().named_modules()) and not isinstance(case.step.rewrite, RemoveChannels):
         before = case.make().get_submodule(case.place)
+        before = before.to_dense() if isinstance(before, Chain) else before
         assert type(before) is type(dense) or isinstance(dense, ChannelAffine)
 
 
@@ -218,6 +246,20 @@ BAD: list[tuple[Rewrite, int, str]] = [
     (RemoveChannels(outputs=6, inputs=3), 1, "6 outputs and 2 inputs, 6 and 3"),
     (RemoveChannels(outputs=3, inputs=2), 2, "as many outputs as inputs"),
     (RemoveChannels(outputs=1, inputs=1), 0, "the layer is Block"),
+    (CPLayer(0, 0, 0), 1, "from 1 to 12, got 0"),
+    (CPLayer(13, 0, 0), 1, "from 1 to 12, got 13"),
+    (CPLayer(1 << 35, 0, 0), 1, "from 1 to 12, got 34359738368"),
+    (CPLayer(31, 2, 1), 4, "from 1 to 6, got 31"),
+    (CPLayer(1, 4, 1), 4, "a factor of 6, got 4"),
+    (CPLayer(1, 2, 2), 4, "a factor of 5, got 2"),
+    (CPLayer(1, 0, 1), 4, "a factor of 6, got 0"),
+    (CPLayer(1, 2, 0), 1, "only a Linear has rows, got 2 and 0 for Conv2d"),
+    (CPLayer(1, 0, 0), 2, "a CPLinear or a CPConv2d is needed, the layer is BatchNorm2d"),
+    (CPLayer(1, 0, 0), 0, "the layer is Block"),
+    (TuckerLayer(7, 2), 1, "out_rank must be an integer from 1 to 6, got 7"),
+    (TuckerLayer(1, 3), 1, "in_rank must be an integer from 1 to 2, got 3"),
+    (TuckerLayer(0, 1), 1, "out_rank must be an integer from 1 to 6, got 0"),
+    (TuckerLayer(1, 1), 4, "a Conv2d without groups is needed, the layer is Linear"),
 ]
 
 
@@ -250,3 +292,50 @@ def test_layers_that_compute_something_else_are_left_alone(layer: nn.Module) -> 
 
 def rewrites_of_anything() -> Iterator[Rewrite]:
     yield from (LowRankLayer(1), Fold(0), RemoveChannels(outputs=5, inputs=5))
+    yield from (CPLayer(1, 1, 1), CPLayer(1, 0, 0), TuckerLayer(1, 1))
+
+
+def test_components_are_removed_again_and_again() -> None:
+    """A dense layer becomes one in CP form, which then keeps fewer components; its settings stay."""
+    steps = [Step(1, CPLayer(6, 0, 0)), Step(1, CPLayer(2, 0, 0)), Step(7, CPLayer(4, 3, 1)), Step(7, CPLayer(3, 0, 0))]
+    module: Any = apply_steps(Block(stride=2, mode="reflect"), steps)
+    assert repr(module.conv) == repr(CPConv2d.like(Block(stride=2, mode="reflect").conv, 2))
+    assert module.again is module.conv
+    assert repr(module.fc) == repr(CPLinear.like(Block().fc, 3, in_shape=(3, 2), out_shape=(1, 5)))
+    with pytest.raises(PactError, match="from 1 to 2, got 3"):
+        apply_steps(module, [Step(1, CPLayer(3, 0, 0))])
+
+
+INSIDE: list[tuple[Step, int]] = [
+    (Step(2, LowRankLayer(1)), 1),
+    (Step(2, RemoveChannels(outputs=1, inputs=2)), 1),
+    (Step(4, TuckerLayer(1, 1)), 1),
+    (Step(4, RemoveChannels(outputs=6, inputs=2)), 1),
+    (Step(8, LowRankLayer(1)), 7),
+]
+
+
+@pytest.mark.parametrize(("inner", "place"), INSIDE, ids=str)
+def test_a_cp_layer_that_was_changed_inside_keeps_its_components(inner: Step, place: int) -> None:
+    steps = [Step(1, CPLayer(3, 0, 0)), Step(7, CPLayer(3, 2, 1))]
+    module = apply_steps(Block(), [*steps, inner])
+    with pytest.raises(PactError, match="a CPLinear or a CPConv2d is needed, the layer is CP"):
+        apply_steps(module, [Step(place, CPLayer(1, 0, 0))])
+
+
+def test_of_full_rank_nothing_is_lost() -> None:
+    """At the highest rank that is allowed there is an exact form of any weight (Prop. 4.1)."""
+    for conv in (nn.Conv2d(2, 3, 2), nn.Conv2d(1, 7, 3), nn.Conv2d(4, 4, 1)):
+        form = polyadic_form(conv.weight.detach().double())
+        module: Any = apply_steps(copy.deepcopy(conv).double(), [Step(0, CPLayer(form.rank, 0, 0))])
+        module.set_components(form)
+        torch.testing.assert_close(module.dense().weight, conv.weight.double(), rtol=1e-12, atol=1e-12)
+    assert isinstance(apply_steps(nn.Conv2d(2, 3, 2), [Step(0, TuckerLayer(3, 2))]), TuckerConv2d)
+
+
+def test_a_rewrite_is_imported_when_a_message_names_it() -> None:
+    code = "import sys; from netpact.layers.rewrites import REWRITES; "
+    code += "assert 3 in REWRITES and 5 not in REWRITES and len(REWRITES) == 5; REWRITES[0]; "
+    code += "sys.exit('netpact.layers.cp_conv' in sys.modules or 'netpact.layers.tucker_conv' in sys.modules)"
+    source = str(Path(netpact.__file__).parents[1])
+    assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": source}, check=False).returncode == 0

@@ -18,7 +18,7 @@ from netpact.models import Architecture, OwnModule
 if TYPE_CHECKING:
     from netpact.layers.rewrites import Step
 
-DECODER_VERSION = 2
+DECODER_VERSION = 3
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 
 # Ids of families, and kinds of projections; forms and rewrites say it in their own files.

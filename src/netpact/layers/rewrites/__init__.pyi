@@ -1,0 +1,13 @@
+from netpact.layers.rewrites.cp_layer import CPLayer as CPLayer
+from netpact.layers.rewrites.fold import Fold as Fold
+from netpact.layers.rewrites.low_rank import LowRankLayer as LowRankLayer
+from netpact.layers.rewrites.low_rank import can_factor as can_factor
+from netpact.layers.rewrites.remove_channels import RemoveChannels as RemoveChannels
+from netpact.layers.rewrites.rewrite import Rewrite as Rewrite
+from netpact.layers.rewrites.rewrite import Step as Step
+from netpact.layers.rewrites.rewrite import apply_steps as apply_steps
+from netpact.layers.rewrites.rewrite import find_part as find_part
+from netpact.layers.rewrites.rewrite import number_of as number_of
+from netpact.layers.rewrites.rewrite import replace_part as replace_part
+from netpact.layers.rewrites.table import REWRITES as REWRITES
+from netpact.layers.rewrites.tucker_layer import TuckerLayer as TuckerLayer
