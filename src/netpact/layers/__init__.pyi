@@ -1,4 +1,6 @@
 from netpact.layers.affine import ChannelAffine as ChannelAffine
+from netpact.layers.conversion import to_cp as to_cp
+from netpact.layers.conversion import to_tucker as to_tucker
 from netpact.layers.cp_conv import CPConv2d as CPConv2d
 from netpact.layers.cp_linear import CPLinear as CPLinear
 from netpact.layers.factored import Chain as Chain
@@ -6,6 +8,8 @@ from netpact.layers.factored import Factored as Factored
 from netpact.layers.oriented import OrientedEdges as OrientedEdges
 from netpact.layers.oriented import count_features as count_features
 from netpact.layers.oriented import orient as orient
+from netpact.layers.ranks import parameters_of_rank as parameters_of_rank
+from netpact.layers.ranks import rank_for_share as rank_for_share
 from netpact.layers.shift import Shift as Shift
 from netpact.layers.skips import DenseStep as DenseStep
 from netpact.layers.skips import Residual as Residual

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-_CONV_SETTINGS = ("stride", "padding", "dilation", "padding_mode")
+CONV_SETTINGS = ("stride", "padding", "dilation", "padding_mode")
 
 
 class Chain(nn.Sequential, ABC):
@@ -46,9 +46,9 @@ class Factored(Chain):
         return layer
 
 
-def conv_settings(layer: nn.Conv2d) -> dict[str, Any]:
+def conv_settings(layer: Any) -> dict[str, Any]:
     """How the kernel is moved over the image."""
-    return {name: getattr(layer, name) for name in _CONV_SETTINGS}
+    return {name: getattr(layer, name) for name in CONV_SETTINGS}
 
 
 def compose_conv(moved: nn.Conv2d, weight: Tensor, bias: Tensor | None) -> nn.Conv2d:

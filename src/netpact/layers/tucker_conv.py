@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from typing import Any
 
@@ -9,63 +10,64 @@ import torch
 from torch import Tensor, nn
 
 from netpact.algebra import TuckerDecomposition, tucker_decompose
+from netpact.core.checks import check_integer, told
 from netpact.core.errors import PactError
-from netpact.layers.factored import Chain, compose_conv, conv_settings
+from netpact.core.progress import Progress
+from netpact.layers.components import init_uniform
+from netpact.layers.conv_chain import ConvChain, check_channels, check_conv, check_settings
+from netpact.layers.factored import compose_conv
 
 
-class TuckerConv2d(Chain):
+class TuckerConv2d(ConvChain):
     """The kernel is core x_1 B x_2 A, with the taps left as they are (Kim et al. 2016), and never built.
 
     pointwise_in has A', core the kernel of ranks[0] outputs and ranks[1] inputs, pointwise_out B, and the bias.
     """
 
-    pointwise_in: nn.Conv2d
     core: nn.Conv2d
-    pointwise_out: nn.Conv2d
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        ranks: tuple[int, int],
-        **settings: Any,
+        self, in_channels: int, out_channels: int, kernel_size: Any, ranks: tuple[int, int], **settings: Any
     ) -> None:
         """ranks: channels behind and before the core, of outputs and of inputs; settings as nn.Conv2d takes them."""
-        bias = settings.pop("bias", True)
-        where = {name: settings.pop(name) for name in ("device", "dtype") if name in settings}
-        wide, narrow = ranks
+        inputs, outputs, taps = check_channels(in_channels, out_channels, kernel_size)
+        wide, narrow = _check_ranks(ranks)
+        moves, bias, place = check_settings(settings)
         super().__init__(
             OrderedDict(
-                pointwise_in=nn.Conv2d(in_channels, narrow, 1, bias=False, **where),
-                core=nn.Conv2d(narrow, wide, kernel_size, bias=False, **settings, **where),
-                pointwise_out=nn.Conv2d(wide, out_channels, 1, bias=bias, **where),
+                pointwise_in=nn.Conv2d(inputs, narrow, 1, bias=False, **place),
+                core=nn.Conv2d(narrow, wide, taps, bias=False, **moves, **place),
+                pointwise_out=nn.Conv2d(wide, outputs, 1, bias=bias, **place),
             )
         )
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """The composed kernel and the bias get the variance that torch gives to dense ones, 1 / (3 in kx ky)."""
+        wide, narrow = self.ranks
+        taps = math.prod(self.kernel_size)
+        init_uniform(self.pointwise_in.weight, 1 / self.in_channels, generator)
+        init_uniform(self.core.weight, 1 / (narrow * taps), generator)
+        init_uniform(self.pointwise_out.weight, 1 / (3 * wide), generator)
+        if self.bias is not None:
+            init_uniform(self.bias, 1 / (3 * self.in_channels * taps), generator)
 
     @property
     def ranks(self) -> tuple[int, int]:
         return self.core.out_channels, self.core.in_channels
 
-    @classmethod
-    def from_dense(cls, layer: nn.Conv2d, rank: tuple[int, int]) -> TuckerConv2d:
-        """The Tucker layer nearest to a convolution without groups that higher-order orthogonal iteration finds."""
-        if type(layer) is not nn.Conv2d or layer.groups != 1:
-            raise PactError(f"needs an nn.Conv2d without groups, got {layer}", where="layer")
-        found = tucker_decompose(layer.weight.detach().flatten(2), (*rank, layer.weight[0, 0].numel()))
-        made = cls.like(layer, rank)
-        made.set_components(found)
-        return made
+    @property
+    def moved(self) -> nn.Conv2d:
+        return self.core
 
     @classmethod
-    def like(cls, layer: nn.Conv2d, ranks: tuple[int, int]) -> TuckerConv2d:
-        """With the settings and the bias of a convolution; the factors are not set."""
-        settings = conv_settings(layer) | {"bias": layer.bias is not None, "dtype": layer.weight.dtype}
-        made = cls(layer.in_channels, layer.out_channels, layer.kernel_size, ranks, **settings, device="meta")
-        made = made.to_empty(device=layer.weight.device).train(layer.training)
-        if layer.bias is not None:
-            assert made.pointwise_out.bias is not None
-            made.pointwise_out.bias.data.copy_(layer.bias.detach())
+    def from_dense(cls, layer: nn.Conv2d, rank: tuple[int, int], *, progress: Progress | None = None) -> TuckerConv2d:
+        """The Tucker layer nearest to a convolution without groups that higher-order orthogonal iteration finds."""
+        made = cls.like(check_conv(layer), rank)
+        tensor = layer.weight.detach().flatten(2)
+        taps = min(tensor.shape[2], math.prod(made.ranks))  # more could not differ
+        made.set_components(tucker_decompose(tensor, (*made.ranks, taps), progress=progress))
         return made
 
     @torch.no_grad()
@@ -85,4 +87,11 @@ class TuckerConv2d(Chain):
         parts = (self.pointwise_in, self.core, self.pointwise_out)
         narrow, core, wide = (part.weight.detach().double() for part in parts)
         composed = torch.einsum("ow,wnk,ni->oik", wide.flatten(1), core.flatten(2), narrow.flatten(1))
-        return compose_conv(self.core, composed, self.pointwise_out.bias)
+        return compose_conv(self.core, composed, self.bias)
+
+
+def _check_ranks(ranks: Any) -> tuple[int, int]:
+    if not isinstance(ranks, (tuple, list)) or len(ranks) != 2:
+        raise PactError(f"must be two integers, of outputs and of inputs, got {told(ranks)}", where="ranks")
+    wide, narrow = (check_integer(rank, where="ranks", least=1) for rank in ranks)
+    return wide, narrow
