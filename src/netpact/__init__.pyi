@@ -4,6 +4,7 @@ __all__: list[str]
 
 from netpact.algebra import OperatorNorm as OperatorNorm
 from netpact.algebra import cp_decompose as cp_decompose
+from netpact.algebra import fit_power_law as fit_power_law
 from netpact.algebra import operator_norm as operator_norm
 from netpact.bounds import Estimate as Estimate
 from netpact.bounds import estimate_bounds as estimate_bounds

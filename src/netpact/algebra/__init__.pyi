@@ -9,5 +9,7 @@ from netpact.algebra.norms import OperatorNorm as OperatorNorm
 from netpact.algebra.norms import convolution_norm as convolution_norm
 from netpact.algebra.norms import matrix_norm as matrix_norm
 from netpact.algebra.norms import operator_norm as operator_norm
+from netpact.algebra.power_law import PowerLawFit as PowerLawFit
+from netpact.algebra.power_law import fit_power_law as fit_power_law
 from netpact.algebra.tucker import TuckerDecomposition as TuckerDecomposition
 from netpact.algebra.tucker import tucker_decompose as tucker_decompose
