@@ -37,11 +37,14 @@ from netpact.methods import HeadOnBase as HeadOnBase
 from netpact.methods import Quantize as Quantize
 from netpact.methods import QuantizeDifference as QuantizeDifference
 from netpact.methods import RandomProjection as RandomProjection
+from netpact.methods import RankAdvice as RankAdvice
+from netpact.methods import RankOptions as RankOptions
 from netpact.methods import RateAware as RateAware
 from netpact.methods import TernarySearch as TernarySearch
 from netpact.methods import TruncatedSVD as TruncatedSVD
 from netpact.methods import VectorCompress as VectorCompress
 from netpact.methods import VectorProject as VectorProject
+from netpact.methods import advise_ranks as advise_ranks
 from netpact.methods import compress as compress
 from netpact.models import build as build
 from netpact.models import load_model as load_model

@@ -7,6 +7,7 @@ from netpact.methods.method import METHODS, Method, compress
 from netpact.methods.options import describe_methods, make_method, parse_settings
 from netpact.methods.quantize import Quantize
 from netpact.methods.random_projection import RandomProjection
+from netpact.methods.rank_advice import LayerAdvice, RankAdvice, RankOptions, RankPoint, advise_ranks
 from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import TernarySearch
@@ -20,11 +21,15 @@ __all__ = [
     "CodebookGrid",
     "Grid",
     "HeadOnBase",
+    "LayerAdvice",
     "Method",
     "PerChannel",
     "Quantize",
     "QuantizeDifference",
     "RandomProjection",
+    "RankAdvice",
+    "RankOptions",
+    "RankPoint",
     "RateAware",
     "TernaryGrid",
     "TernarySearch",
@@ -32,6 +37,7 @@ __all__ = [
     "UniformGrid",
     "VectorCompress",
     "VectorProject",
+    "advise_ranks",
     "compress",
     "describe_methods",
     "make_grid",

@@ -1,0 +1,105 @@
+"""The curve of one layer: what it is at each rank, as it would be encoded."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from netpact.datasets import Samples
+from netpact.datasets.drawing import draw_samples
+from netpact.layers import Chain
+from netpact.methods.approximations import as_array
+from netpact.methods.grids import Grid
+from netpact.methods.low_rank_fitting import code_length
+from netpact.methods.rank_advice.bench import Bench
+from netpact.methods.rank_advice.bounder import Bounder
+from netpact.methods.rank_advice.options import RankOptions
+from netpact.methods.rank_advice.records import RankPoint
+from netpact.methods.rank_advice.subjects import Subject
+from netpact.network import Network
+
+_STEP_BITS = 40  # of the change of structure in the message, about
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """points by rising rank, the layer as it is last; modules: what stands in its place, rounded."""
+
+    subject: Subject
+    points: tuple[RankPoint, ...]
+    modules: dict[int | None, nn.Module]
+
+    @property
+    def as_it_is(self) -> RankPoint:
+        return self.points[-1]
+
+
+class Curves:
+    """Draws curves of layers of one network on one set of samples."""
+
+    def __init__(self, network: Network, samples: Samples, options: RankOptions) -> None:
+        self.options, self.samples = options, samples
+        self.bench = Bench(network, samples)
+        few = (
+            draw_samples(samples, options.bound_samples, options.seed.child("bounds"))
+            if options.bound_samples
+            else None
+        )
+        self.bounder = Bounder(network.module, few)
+        self._grid = options.make_grid()
+
+    def draw(self, subject: Subject, tell: Callable[[int], None]) -> Curve:
+        options, points, modules = self.options, list[RankPoint](), dict[int | None, nn.Module]()
+        ranks = subject.ranks(options.points)
+        dense = _dense(subject.part)
+        for layer, error in subject.layers(ranks, options.als, options.seed.child("ranks", subject.name)):
+            modules[layer.rank], bits = round_weights(layer, self._grid)
+            points.append(self._point(subject, dense, modules[layer.rank], bits + _STEP_BITS, layer.rank, error))
+            tell(len(points))
+        modules[None], bits = round_weights(subject.part, self._grid)
+        points.append(self._point(subject, dense, modules[None], bits, None, 0.0))
+        tell(len(points))
+        return Curve(subject, tuple(points), modules)
+
+    def _point(
+        self, subject: Subject, dense: nn.Module, layer: nn.Module, bits: float, rank: int | None, fit_error: float
+    ) -> RankPoint:
+        composed = _dense(layer)
+        weight_change, bound = self.bounder.bound(subject.name, composed)
+        return RankPoint(
+            rank=rank,
+            parameters=sum(tensor.numel() for tensor in layer.parameters()),
+            flops=self.bench.flops(subject.name, layer),
+            bytes=bits / 8,
+            fit_error=fit_error,
+            error=_relative_error(dense, composed),
+            weight_change=weight_change,
+            deviation_bound=bound,
+            change=self.bench.change({subject.name: layer}),
+        )
+
+
+def round_weights(layer: nn.Module, grid: Grid) -> tuple[nn.Module, float]:
+    """A copy with every weight in the grid, and the bits that they take in a message; biases stay as they are."""
+    rounded, bits = copy.deepcopy(layer), 0.0
+    for tensor in rounded.parameters():
+        if tensor.dim() > 1:
+            coded = grid.round(as_array(tensor))
+            bits += code_length(coded)
+            with torch.no_grad():
+                tensor.copy_(torch.from_numpy(coded.weights()).reshape(tensor.shape))
+    return rounded, bits
+
+
+def _dense(layer: nn.Module) -> nn.Module:
+    return layer.to_dense() if isinstance(layer, Chain) else layer
+
+
+def _relative_error(layer: nn.Module, other: nn.Module) -> float:
+    weight, found = (part.get_parameter("weight").detach().double() for part in (layer, other))
+    norm = float(weight.norm())
+    return float((weight - found).norm()) / norm if norm else 0.0
