@@ -9,11 +9,11 @@ from netpact.bounds.compressibility import finite_class_bound as finite_class_bo
 from netpact.bounds.estimate import Estimate as Estimate
 from netpact.bounds.estimate import Premise as Premise
 from netpact.bounds.estimates import Estimates as Estimates
-from netpact.bounds.estimates import LayerBudget as LayerBudget
 from netpact.bounds.estimating import estimate_bounds as estimate_bounds
 from netpact.bounds.facts import FACTS as FACTS
 from netpact.bounds.facts import Fact as Fact
 from netpact.bounds.facts import Facts as Facts
+from netpact.bounds.layer_budget import LayerBudget as LayerBudget
 from netpact.bounds.margin import OUTPUT_NORMS as OUTPUT_NORMS
 from netpact.bounds.margin import Gamma as Gamma
 from netpact.bounds.margin import margin_used as margin_used

@@ -12,8 +12,8 @@ from netpact.core.table import Table
 
 if TYPE_CHECKING:
     from netpact.bounds.estimate import Premise
-    from netpact.bounds.estimates import LayerBudget
     from netpact.bounds.facts import Facts
+    from netpact.bounds.layer_budget import LayerBudget
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from netpact.bounds.layer_budget import LayerBudget
 from netpact.bounds.logs import power_text
 from netpact.core.errors import PactError
 from netpact.core.json import finite
@@ -45,6 +46,7 @@ class Estimate:
     margin_loss   L_gamma: the share of the samples whose margin is at most gamma
     zeta          the share of the samples that the measurements leave out (Corollaries A.1 and C.1)
     gamma         the margin; None for a bound that does not use one
+    layers        effective parameters of each layer, where the bound states them
     """
 
     about: ClassVar[str] = ""  # beside certificates of other networks: this one
@@ -58,6 +60,7 @@ class Estimate:
     assumptions: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     premises: tuple[Premise, ...] = ()
+    layers: tuple[LayerBudget, ...] = ()
 
     def __post_init__(self) -> None:
         if math.isnan(self.log_capacity):
@@ -112,4 +115,5 @@ class Estimate:
             "margin_loss": self.margin_loss,
             "zeta": self.zeta,
             "samples": self.samples,
+            "layers": [layer.to_json() for layer in self.layers],
         }

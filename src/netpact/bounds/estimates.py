@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from netpact.bounds.bound import BOUNDS
 from netpact.bounds.estimate import Estimate
+from netpact.bounds.layer_budget import LayerBudget
 from netpact.bounds.logs import power_text
 from netpact.core.display import Displayed
 from netpact.core.errors import one_of
-from netpact.core.json import finite
 from netpact.core.percent import percent
-
-_BEYOND = 1e12  # a percentage that nobody reads digit by digit any more
-
-
-@dataclass(frozen=True)
-class LayerBudget:
-    """The effective number of parameters of one layer, beside the number of its weights."""
-
-    name: str
-    log10_effective: float
-    weights: int
-
-    @property
-    def effective(self) -> float:
-        return 10.0**self.log10_effective if self.log10_effective < 300 else math.inf
-
-    @property
-    def percent(self) -> float:
-        return 100.0 * self.effective / self.weights
-
-    def __str__(self) -> str:
-        if not self.percent < _BEYOND:
-            return f"{self.name}: {power_text(self.log10_effective)} of {self.weights:,}"
-        return f"{self.name}: {self.effective:,.1f} of {self.weights:,} ({self.percent:.4g} %)"
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "effective": finite(self.effective),
-            "log10": finite(self.log10_effective),
-            "weights": self.weights,
-            "percent": finite(self.percent),
-        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -53,7 +19,7 @@ class Estimates(Displayed):
 
     gammas  the margins that were tried: one, or those of a declared grid
     losses  L_gamma of each, on the training samples
-    layers  effective parameters, where a bound states them
+    layers  effective parameters by the first bound that states them; `budgets` has those of all
     skipped name of each bound that does not apply to this network, and why
     """
 
@@ -77,6 +43,15 @@ class Estimates(Displayed):
         if current not in found:
             raise one_of(name, found, option="estimate")
         return found[current]
+
+    @property
+    def budgets(self) -> dict[tuple[str, ...], tuple[LayerBudget, ...]]:
+        """Effective parameters by layer, for the names of the bounds that state the same."""
+        found: dict[tuple[LayerBudget, ...], list[str]] = {}
+        for row in self.rows:
+            if row.layers:
+                found.setdefault(row.layers, []).append(row.name)
+        return {tuple(sorted(names)): layers for layers, names in found.items()}
 
     def display_facts(self) -> dict[str, object]:
         least = min(self.rows, key=lambda row: row.log10, default=None)
@@ -113,7 +88,8 @@ class Estimates(Displayed):
             + (f"  ({len(row.failing)} premises fail)" if row.failing else "")
             for row in self.rows
         ]
-        lines += [f"  {layer}" for layer in self.layers]
+        for names, layers in self.budgets.items():
+            lines += [f"  effective parameters by {', '.join(names)}", *(f"    {layer}" for layer in layers)]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:

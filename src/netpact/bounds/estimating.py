@@ -64,7 +64,7 @@ def estimate_bounds(
         network=network.name,
         data_name=source.train.name,
         samples=source.train.count,
-        layers=next((layers for bound in apply if (layers := bound.layers(facts))), ()),
+        layers=next((row.layers for row in rows if row.layers), ()),
         skipped=tuple((name, reason) for name, reason in reasons.items() if reason),
     )
 
@@ -107,4 +107,5 @@ def _estimate(bound: Bound, facts: Facts) -> Estimate:
         assumptions=(*assumptions, *sampling.assumptions),
         ignored=bound.ignored,
         premises=bound.premises(facts),
+        layers=bound.layers(facts),
     )

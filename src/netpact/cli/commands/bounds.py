@@ -150,10 +150,10 @@ def _tell(found: Estimates) -> None:
         people.print(
             f"gamma = {gamma:.4g}: L_gamma = {percent(loss, places=2)}; capacity C as in L_gamma + sqrt(C / samples)"
         )
-    if found.layers:
-        people.print("effective parameters:")
-    for layer in found.layers:
-        people.print(f"  {layer}", markup=False)
+    for names, layers in found.budgets.items():
+        people.print(f"effective parameters by {', '.join(names)}:")
+        for layer in layers:
+            people.print(f"  {layer}", markup=False)
     failing = dict.fromkeys(str(premise) for row in found.rows for premise in row.failing)
     if failing:
         people.print("* premises that fail:")

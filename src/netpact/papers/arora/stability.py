@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from netpact.bounds.bound import Bound, Sampling
 from netpact.bounds.estimate import Premise
-from netpact.bounds.estimates import LayerBudget
+from netpact.bounds.layer_budget import LayerBudget
 from netpact.bounds.logs import log
 from netpact.bounds.premises import known_layers
 from netpact.core.checks import check_choice, check_number
