@@ -31,7 +31,7 @@ class Plane:
 
 def bound_plane(kernel: Tensor, axes: Sequence[Axis], options: ConvolutionOptions, *, slack: float) -> Plane:
     """The bound is at most 1 + slack times the norm; a single frequency is enough, and exact, for one tap."""
-    strides = [_plane_stride(axis, options) for axis in axes]
+    strides = [plane_stride(axis, options) for axis in axes]
     blocks = split_phases(kernel.unflatten(0, (options.groups, -1)), strides)
     symbol = make_symbol(blocks)
     margin = min(_GRID_MARGIN, slack / 5) if any(symbol.degrees) else _EXACT_MARGIN
@@ -54,7 +54,7 @@ def bound_plane(kernel: Tensor, axes: Sequence[Axis], options: ConvolutionOption
     )
 
 
-def _plane_stride(axis: Axis, options: ConvolutionOptions) -> int:
+def plane_stride(axis: Axis, options: ConvolutionOptions) -> int:
     """The stride of the convolution on the plane: only zeros keep it; a part shared with the dilation does nothing."""
     return axis.stride // math.gcd(axis.stride, axis.dilation) if options.padding_mode == "zeros" else 1
 

@@ -27,3 +27,8 @@ from netpact.measurements.records import Measures as Measures
 from netpact.measurements.structure import Structure as Structure
 from netpact.measurements.structure import WeightLayer as WeightLayer
 from netpact.measurements.structure import find_structure as find_structure
+from netpact.measurements.tensors import LayerTensor as LayerTensor
+from netpact.measurements.tensors import TensorOptions as TensorOptions
+from netpact.measurements.tensors import TensorProperties as TensorProperties
+from netpact.measurements.tensors import TensorProvenance as TensorProvenance
+from netpact.measurements.tensors import tensor_properties as tensor_properties
