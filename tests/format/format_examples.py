@@ -212,6 +212,9 @@ NETWORKS: Mapping[str, Compressed] = {
     "preresnet": compress(Architecture(11, (8, 2, 2), (1, 8, 8), 3), uniform),
     "wrn": compress(Architecture(12, (10, 1, 2), (1, 8, 8), 3), rare),
     "densenet": compress(Architecture(13, (7, 2, 2), (1, 8, 8), 3), codebook),
+    "cp-vgg": compress(Architecture(14, (11, 2, 50, 2), (1, 8, 8), 3), ternary),
+    "cp-resnet": compress(Architecture(15, (8, 3, 100, 2), (1, 8, 8), 3), uniform),
+    "cp-wrn": compress(Architecture(16, (10, 1, 25, 2), (1, 8, 8), 3), codebook, arithmetic="float64"),
     "low-rank": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), low_rank),
     "projection": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projection),
     "scaled": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), scaled),
@@ -257,7 +260,7 @@ NETWORKS: Mapping[str, Compressed] = {
 }
 GOLDEN_1 = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
 GOLDEN_2 = ("rewritten-conv", "folded-resnet", "factored", "own-rewritten", "scaled", "sparse", "projected")
-GOLDEN_3 = ("cp-conv", "cp-mlp", "tucker-conv", "own-cp")
+GOLDEN_3 = ("cp-conv", "cp-mlp", "tucker-conv", "own-cp", "cp-vgg", "cp-resnet", "cp-wrn")
 GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3)
 
 

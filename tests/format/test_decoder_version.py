@@ -66,6 +66,7 @@ REWRITES_OF_VERSION_3 = {
     3: ("cp", {"rank": 1, "in_rows": 0, "out_rows": 0}),
     4: ("tucker", {"out_rank": 1, "in_rank": 1}),
 }
+FAMILIES_OF_VERSION_3 = {14: "cp-vgg", 15: "cp-resnet", 16: "cp-wrn"}
 
 
 def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
@@ -94,7 +95,8 @@ def test_version_1_is_what_it_was() -> None:
     assert first(versions.PROJECTIONS_SINCE) == VERSION_1["projections"]
     problems = zip(versions.COMMON_PROBLEMS, versions.PROBLEMS_SINCE, strict=True)
     assert [problem for problem, since in problems if since == 1] == VERSION_1["problems"]
-    assert {number: first(table) for number, table in versions.LAST_SIZES_SINCE.items()} == VERSION_1["last sizes"]
+    sizes = {number: first(table) for number, table in versions.LAST_SIZES_SINCE.items() if first(table)}
+    assert sizes == VERSION_1["last sizes"]
 
 
 def test_version_2_is_what_it_was() -> None:
@@ -108,6 +110,9 @@ def test_version_3_is_what_it_was() -> None:
     found = {code: (kind.name, dict(kind.least)) for code, kind in REWRITES.items() if kind.since == 3}
     assert found == REWRITES_OF_VERSION_3
     assert not [form.name for form in FORMS.values() if form.since == 3]
+    families = {number: FAMILIES[number].name for number, since in versions.FAMILIES_SINCE.items() if since == 3}
+    assert families == FAMILIES_OF_VERSION_3
+    assert all(versions.LAST_SIZES_SINCE[number] == {1: 3, 2: 3} for number in families)
 
 
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)

@@ -27,6 +27,11 @@ MEANINGS = {
     "densenet-40": "densenet:40-12-1",
     "densenet40-12": "densenet:40-12-1",
     "DenseNet-100-24": "densenet:100-24-1",
+    "CP-VGG-16": "cp-vgg:16-64-100-1",
+    "cpvgg11-plain": "cp-vgg:11-64-100-2",
+    "CP-ResNet-20": "cp-resnet:20-16-100-1",
+    "cp-wrn-28-10": "cp-wrn:28-10-100-1",
+    "CP-WideResNet-16-4-folded": "cp-wrn:16-4-100-2",
     "AlexNet": "alexnet:64",
     "lenet-5": "lenet5",
     "LeNet5": "lenet5",
@@ -50,13 +55,16 @@ def test_parameters_are_those_of_the_papers() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["ResNet-50", "resnet152", "resnet_50", "resnet-50-folded", "preresnet-164", "densenet121", "DenseNet-169"],
+    [
+        *("ResNet-50", "resnet152", "resnet_50", "resnet-50-folded", "preresnet-164", "densenet121", "DenseNet-169"),
+        "CP-ResNet-50",
+    ],
 )
 def test_names_of_other_networks_are_not_taken_for_ours(text: str) -> None:
     """Depth 50 would fit our rule, but the paper's network of that name has bottlenecks."""
     with pytest.raises(PactError, match="other blocks") as caught:
         parse_model(text, input_shape=SHAPE, classes=10)
-    (name,) = re.findall(r"write (\w+:\d+-\d+-[12]) ", caught.value.hint)
+    (name,) = re.findall(r"write ([a-z-]+:[\d-]+-[12]) ", caught.value.hint)
     assert str(parse_model(name, input_shape=SHAPE, classes=10)) == name
 
 
@@ -65,7 +73,7 @@ def test_names_of_other_networks_are_not_taken_for_ours(text: str) -> None:
     [
         *("lenet", "MLP", "vgg-", "vgg-16-", "vgg16-64-1", "wrn2810", "wrn-28", "resnet-20-16", "resnet20-plain"),
         *("alexnet-folded", "lenet5-folded", "vgg٣", "vgg-99999", "vgg" + "9" * 5000, "-folded", "-plain", "vgg16:1"),
-        *("resnet20 ", "resnet20\n"),
+        *("resnet20 ", "resnet20\n", "cp-resnet20-plain", "cp-alexnet", "cp-densenet-40", "cp-vgg-16-50"),
     ],
 )
 def test_other_spellings_are_refused_with_the_names_that_are_known(text: str) -> None:
@@ -77,8 +85,8 @@ def test_other_spellings_are_refused_with_the_names_that_are_known(text: str) ->
 
 
 def test_every_name_in_the_hint_is_read() -> None:
-    listed = re.findall(r"[a-z]+-\d[\w-]*|alexnet", ALIAS_HINT)
-    assert len(listed) == 10
+    listed = re.findall(r"(?:cp-)?[a-z]+-\d[\w-]*|alexnet", ALIAS_HINT)
+    assert len(listed) == 13
     for alias in listed:
         parse_model(alias, input_shape=SHAPE, classes=10)
 

@@ -58,6 +58,13 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
     ((12, (10, 2, 2), (1, 5, 6), 2), [4.5325646, 4.8328298]),
     ((13, (10, 3, 1), (3, 8, 8), 3), [0.80705398, -1.2606429, 0.80156209]),
     ((13, (7, 5, 2), (1, 9, 7), 2), [0.064467024, 0.040050663]),
+    # CP networks: computed with the composed dense kernels.
+    ((14, (11, 2, 100, 1), (3, 8, 8), 3), [-0.27161697, -0.0080810913, 0.3357292]),
+    ((14, (11, 3, 40, 2), (1, 8, 8), 2), [-0.058845308, -0.033951316]),
+    ((15, (8, 4, 100, 1), (3, 16, 16), 3), [0.23558989, -0.15781367, -0.27631844]),
+    ((15, (14, 3, 30, 2), (1, 9, 7), 2), [0.11845323, -0.022841173]),
+    ((16, (10, 2, 100, 1), (3, 8, 8), 3), [1140.1786, 1362.41, 850.70224]),
+    ((16, (16, 1, 25, 1), (1, 7, 9), 2), [-2.8836288, 0.97008918]),
 ]
 
 
@@ -114,8 +121,12 @@ def architectures(draw: st.DrawFn) -> Architecture:
     if family.name == "convnet":
         sizes[:2] = [draw(st.integers(1, 3)), draw(st.sampled_from([1, 3, 5]))]
     if family.normed:
-        depths = {"vgg": (11, 13, 16, 19), "wrn": (10, 16), "densenet": (7, 10)}.get(family.name, (8, 14))
+        depths = {"vgg": (11, 13, 16, 19), "wrn": (10, 16), "densenet": (7, 10)}.get(
+            family.name.removeprefix("cp-"), (8, 14)
+        )
         sizes = [draw(st.sampled_from(depths)), draw(st.integers(1, 3)), draw(st.integers(1, 2))]
+        if family.name.startswith("cp-"):
+            sizes.insert(2, draw(st.integers(1, 150)))
     if family.name == "oriented":
         sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4)), 2]
     return Architecture(family.id, tuple(sizes), shape, draw(st.integers(2, 7)))
@@ -202,7 +213,8 @@ def test_model_names_are_read() -> None:
     found = [str(parse_model(name, input_shape=shape, classes=10)) for name in names()]
     assert found[:6] == ["linear", "mlp:64-32", "lenet5", "conv:16-32", "oriented:8-5-8-4-1", "convnet:2-5-6-12"]
     assert found[6:9] == ["alexnet:64", "vgg:16-64-1", "resnet:20-16-1"]
-    assert found[9:] == ["preresnet:20-16-1", "wrn:16-4-1", "densenet:40-12-1"]
+    assert found[9:12] == ["preresnet:20-16-1", "wrn:16-4-1", "densenet:40-12-1"]
+    assert found[12:] == ["cp-vgg:16-64-100-1", "cp-resnet:20-16-100-1", "cp-wrn:16-4-100-1"]
     assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
     assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)
 

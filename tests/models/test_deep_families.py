@@ -35,6 +35,9 @@ PUBLISHED = {
     # 13 convolutions with 14,710,464 weights, 2 x 4,224 numbers of batch norm, and one linear layer with 5,130.
     "vgg:16-64-1": 14_710_464 + 2 * 4_224 + 5_130,
     "vgg:16-64-2": 14_710_464 + 4_224 + 5_130,
+    # By the paper's words "the same number of parameters" (Li et al. 2020, appendix A.2): 14.7 M and 36.5 M.
+    "cp-vgg:16-64-100-1": 14_718_484,
+    "cp-wrn:28-10-100-1": 36_469_875,
 }
 
 # Small ones of each family that has batch norm; every way in which a norm can stand is among them.
@@ -45,6 +48,10 @@ SMALL = [
     Architecture(12, (10, 2, 1), (1, 8, 8), 3),
     Architecture(12, (16, 1, 1), (1, 8, 8), 3),
     Architecture(13, (10, 3, 1), (1, 8, 8), 3),
+    Architecture(14, (11, 4, 60, 1), (1, 8, 8), 3),
+    Architecture(15, (14, 3, 100, 1), (3, 9, 8), 3),
+    Architecture(16, (10, 2, 40, 1), (1, 8, 8), 3),
+    Architecture(16, (16, 1, 100, 1), (1, 8, 8), 3),
 ]
 
 
@@ -71,7 +78,11 @@ def test_parameter_counts_are_the_published_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["alexnet:2", "vgg:19-1-1", "resnet:8-2-1", "preresnet:8-2-2", "wrn:10-1-1", "densenet:7-2-2"]
+    "name",
+    [
+        *("alexnet:2", "vgg:19-1-1", "resnet:8-2-1", "preresnet:8-2-2", "wrn:10-1-1", "densenet:7-2-2"),
+        *("cp-vgg:19-1-100-1", "cp-resnet:8-2-50-2", "cp-wrn:10-1-25-1"),
+    ],
 )
 @pytest.mark.parametrize("shape", [(1, 28, 28), (3, 32, 32)])
 def test_images_of_the_usual_data_sets_are_taken(name: str, shape: tuple[int, ...]) -> None:
@@ -97,6 +108,10 @@ def test_images_of_the_usual_data_sets_are_taken(name: str, shape: tuple[int, ..
         ((13, (6, 16, 1), (3, 32, 32), 10), "the depth of densenet is 3 n + 4"),
         ((13, (40, 12, 1), (3, 3, 32), 10), "densenet needs images of at least 4 x 4, got 3 x 32"),
         ((10, (20, 16, 1), (784,), 10), "resnet needs images of shape (channels, height, width)"),
+        ((14, (12, 64, 100, 1), (3, 32, 32), 10), "sizes[0]: the depth of vgg is one of 11, 13, 16, 19; got 12"),
+        ((14, (16, 64, 100, 3), (3, 32, 32), 10), "sizes[3]: the last size of cp-vgg is norm (1 batch norm as trained"),
+        ((14, (16, 64, 1), (3, 32, 32), 10), "cp-vgg sizes are depth, channels of the first layer, share of the dense"),
+        ((15, (20, 16, 0, 1), (3, 32, 32), 10), "sizes[2]: must be an integer from 1 to 65,535, got 0"),
         ((8, (64, 1), (3, 32, 32), 10), "alexnet has one size, the channels of the first layer"),
     ],
 )
@@ -118,7 +133,7 @@ def test_folded_computes_the_same(architecture: Architecture) -> None:
     assert not any(isinstance(part, nn.BatchNorm2d) for part in folded.modules())
     assert not list(folded.buffers())
     assert folded.netpact_architecture == Architecture(
-        architecture.id, (*architecture.sizes[:2], 2), architecture.input_shape, architecture.classes
+        architecture.id, (*architecture.sizes[:-1], 2), architecture.input_shape, architecture.classes
     )
     assert all(torch.equal(before[name], tensor) for name, tensor in module.state_dict().items())
 
@@ -132,6 +147,8 @@ def test_norms_go_into_convolutions_where_they_can() -> None:
     assert kept("wrn:10-2-2") == ["block2_1_norm", "block3_1_norm", "last_norm"]
     assert kept("wrn:10-1-2")[0] == "block1_1.body.conv1_input_norm"
     assert len(kept("densenet:10-2-2")) == 3 * 2 + 2 + 1
+    assert kept("cp-vgg:16-2-100-2") == kept("cp-resnet:14-2-100-2") == []
+    assert kept("cp-wrn:10-2-100-2") == kept("wrn:10-2-2")
 
 
 def test_training_mode_and_other_networks_are_refused() -> None:

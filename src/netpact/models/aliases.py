@@ -11,7 +11,8 @@ from netpact.core.errors import PactError
 
 ALIAS_HINT = (
     "papers' names are read too: lenet-5, lenet-300-100, alexnet, vgg-16, vgg-16-plain, resnet-110, preresnet-110, "
-    "wrn-28-10, densenet-40-12, and resnet-110-folded for batch norm folded away"
+    "wrn-28-10, densenet-40-12, cp-vgg-16, cp-resnet-20, cp-wrn-28-10 (CP layers with as many weights), and "
+    "resnet-110-folded for batch norm folded away"
 )
 
 _NUMBER = "([0-9]{1,4})"  # ASCII digits, and few of them
@@ -24,6 +25,10 @@ _SPELLINGS = (
     (f"resnet-?{_NUMBER}", "resnet:{0}-16-{norm}"),
     (f"pre(?:act)?-?resnet-?{_NUMBER}", "preresnet:{0}-16-{norm}"),
     (f"(?:wrn|wide-?resnet)-?{_NUMBER}-{_NUMBER}", "wrn:{0}-{1}-{norm}"),
+    # CP layers with as many weights as those in whose place they are (Li et al. 2020).
+    (f"cp-?vgg-?{_NUMBER}(?:-?bn)?", "cp-vgg:{0}-64-100-{norm}"),
+    (f"cp-?resnet-?{_NUMBER}", "cp-resnet:{0}-16-100-{norm}"),
+    (f"cp-?(?:wrn|wide-?resnet)-?{_NUMBER}-{_NUMBER}", "cp-wrn:{0}-{1}-100-{norm}"),
     (f"densenet-?{_NUMBER}", "densenet:{0}-12-{norm}"),
     (f"densenet-?{_NUMBER}-{_NUMBER}", "densenet:{0}-{1}-{norm}"),
 )
@@ -32,6 +37,7 @@ _SPELLINGS = (
 # images, or with bottlenecks.
 _OTHER_BLOCKS = {
     "resnet": ("50", "152"),
+    "cp-resnet": ("50", "152"),
     "preresnet": ("50", "152", "164", "200"),
     "densenet": ("121", "169"),
 }
@@ -48,7 +54,7 @@ def expand_alias(text: str) -> str | None:
     for ending in ("-folded", "-plain"):
         if spelled.endswith(ending):
             stem, norm = spelled.removesuffix(ending), _FOLDED
-    if spelled.endswith("-plain") and not stem.startswith("vgg"):
+    if spelled.endswith("-plain") and not stem.startswith(("vgg", "cp-vgg", "cpvgg")):
         return None  # a plain ResNet is one without shortcuts, which folding does not give
     for pattern, template in _SPELLINGS:
         found = re.fullmatch(pattern, stem)

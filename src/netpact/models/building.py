@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from typing import Any
 
 import torch
 from torch import nn
@@ -70,21 +71,20 @@ def _holder(layer: records.Layer) -> nn.Module | None:
     if isinstance(layer, records.Linear):
         return nn.Linear(layer.inputs, layer.outputs, bias=layer.bias, device="meta", dtype=torch.float32)
     if isinstance(layer, records.Conv):
-        return nn.Conv2d(
-            layer.inputs,
-            layer.outputs,
-            kernel_size=layer.kernel,
-            stride=layer.stride,
-            padding=layer.padding,
-            bias=layer.bias,
-            device="meta",
-            dtype=torch.float32,
-        )
+        return nn.Conv2d(layer.inputs, layer.outputs, layer.kernel, **_settings(layer))
+    if isinstance(layer, records.CPConv):
+        dense = layer.dense
+        return layers.CPConv2d(dense.inputs, dense.outputs, dense.kernel, layer.rank, **_settings(dense))
     if isinstance(layer, records.BatchNorm):
         return nn.BatchNorm2d(layer.channels, device="meta", dtype=torch.float32)
     if isinstance(layer, records.Affine):
         return layers.ChannelAffine(layer.channels, device="meta", dtype=torch.float32)
     return None
+
+
+def _settings(conv: records.Conv) -> dict[str, Any]:
+    moved = {"stride": conv.stride, "padding": conv.padding, "bias": conv.bias}
+    return moved | {"device": "meta", "dtype": torch.float32}
 
 
 def _plain(layer: records.Layer) -> nn.Module:
@@ -121,7 +121,8 @@ def initialise(module: nn.Module, seed: Seed) -> None:
 
         uniform on [-1/sqrt(fan_in), 1/sqrt(fan_in)]
 
-    Norm layers get scale 1, shift 0 and fresh running statistics.
+    The first two layers of a CP convolution have sqrt(3) times that, so that the composed kernel has the variance of
+    a dense one. Norm layers get scale 1, shift 0 and fresh running statistics.
     """
     holders = [(name, part) for name, part in module.named_modules() if any(True for _ in part.parameters(False))]
     unknown = [f"{name or 'the module itself'} ({type(part).__name__})" for name, part in holders if not _known(part)]
@@ -131,10 +132,12 @@ def initialise(module: nn.Module, seed: Seed) -> None:
             where="initialise",
             hint="allowed: Linear, Conv1d to Conv3d, batch, group and layer norm; initialise other layers yourself",
         )
+    chains = [name for name, part in module.named_modules() if isinstance(part, layers.CPConv2d)]
+    inner = {f"{name}.{part}" if name else part for name in chains for part in ("pointwise_in", "depthwise")}
     with torch.no_grad():
         for name, part in holders:
             if isinstance(part, _FAN_IN):
-                bound = 1 / math.sqrt(max(1, part.weight[0].numel()))
+                bound = math.sqrt(3 if name in inner else 1) / math.sqrt(max(1, part.weight[0].numel()))
                 for key, parameter in part.named_parameters(recurse=False):
                     parameter.copy_(_uniform(parameter, bound, seed.child("initialise", name, key)))
             else:

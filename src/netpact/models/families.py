@@ -11,6 +11,7 @@ from netpact.models.chains import plan_alexnet, plan_vgg
 from netpact.models.norms import NORMS
 from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Plan, Relu, read_image
 from netpact.models.skipping import plan_densenet, plan_preresnet, plan_resnet, plan_wrn
+from netpact.models.tensor_plans import SHARE, plan_with_cp
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
 MAX_SIZES = 64
@@ -189,6 +190,36 @@ _ENTRIES = (
     ),
     Family(12, "wrn", f"sizes are depth, widening factor, {NORMS}", (16, 4, 1), 3, 3, plan_wrn, normed=True),
     Family(13, "densenet", f"sizes are depth, growth, {NORMS}", (40, 12, 1), 3, 3, plan_densenet, normed=True),
+    Family(
+        14,
+        "cp-vgg",
+        f"sizes are depth, channels of the first layer, {SHARE}, {NORMS}",
+        (16, 64, 100, 1),
+        4,
+        4,
+        plan_with_cp(plan_vgg, family="cp-vgg"),
+        normed=True,
+    ),
+    Family(
+        15,
+        "cp-resnet",
+        f"sizes are depth, channels of the first stage, {SHARE}, {NORMS}",
+        (20, 16, 100, 1),
+        4,
+        4,
+        plan_with_cp(plan_resnet, family="cp-resnet"),
+        normed=True,
+    ),
+    Family(
+        16,
+        "cp-wrn",
+        f"sizes are depth, widening factor, {SHARE}, {NORMS}",
+        (16, 4, 100, 1),
+        4,
+        4,
+        plan_with_cp(plan_wrn, family="cp-wrn"),
+        normed=True,
+    ),
 )
 
 FAMILIES: dict[int, Family] = {family.id: family for family in _ENTRIES}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from netpact.core.errors import PactError
-from netpact.models.plan import Affine, BatchNorm, Conv, DenseStep, Layer, Plan, Residual, parts_of
+from netpact.models.plan import Affine, BatchNorm, Conv, CPConv, DenseStep, Layer, Plan, Residual, parts_of
 
 AS_TRAINED, FOLDED = 1, 2
 NORMS = "norm (1 batch norm as trained, 2 folded)"
@@ -41,7 +41,10 @@ def fold_plan(plan: Plan) -> Plan:
 
 
 def list_norms(plan: Plan, prefix: str = "") -> Iterator[tuple[str, str | None]]:
-    """The full name of every batch norm, and of the convolution that takes it in, if there is one."""
+    """The full name of every batch norm, and of the convolution that takes it in, if there is one.
+
+    Of a CP convolution that is the last of its layers, the one that has the bias.
+    """
     before: str | None = None
     for name, layer in plan:
         if isinstance(layer, BatchNorm):
@@ -49,3 +52,5 @@ def list_norms(plan: Plan, prefix: str = "") -> Iterator[tuple[str, str | None]]
         for part, inner in parts_of(layer).items():
             yield from list_norms(inner, f"{prefix}{name}.{part}.")
         before = prefix + name if isinstance(layer, Conv) else None
+        if isinstance(layer, CPConv):
+            before = f"{prefix}{name}.pointwise_out"

@@ -82,6 +82,23 @@ class Conv(Plain):
 
 
 @dataclass(frozen=True)
+class CPConv(Plain):
+    """netpact.layers.CPConv2d in the place of a convolution: 1x1 to rank channels, a kernel for each, 1x1 to all."""
+
+    dense: Conv
+    rank: int
+
+    def shapes(self) -> Shapes:
+        kernel, rank = self.dense.kernel, self.rank
+        weights: Shapes = {
+            "pointwise_in.weight": (rank, self.dense.inputs, 1, 1),
+            "depthwise.weight": (rank, 1, kernel, kernel),
+            "pointwise_out.weight": (self.dense.outputs, rank, 1, 1),
+        }
+        return weights | {"pointwise_out.bias": (self.dense.outputs,)} if self.dense.bias else weights
+
+
+@dataclass(frozen=True)
 class BatchNorm(Plain):
     """As it is trained: scale and shift are parameters, the running mean, variance and the count are buffers."""
 
@@ -140,7 +157,7 @@ class DenseStep:
     body: Plan
 
 
-Leaf = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | BatchNorm | Affine | Shrink | Edges
+Leaf = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | CPConv | BatchNorm | Affine | Shrink | Edges
 Layer = Leaf | Residual | DenseStep
 
 # Layers in execution order, each with the name its parameters have in a weight file.
