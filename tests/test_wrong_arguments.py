@@ -13,6 +13,7 @@ from torch import nn
 
 import netpact
 from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 
 untyped: Any = netpact  # mypy would find the same mistakes
 
@@ -28,6 +29,7 @@ VERBS = {
     "certify_box": 3,
     "certify_original": 4,
     "check_data": 1,
+    "co_train": 4,
     "compare_with_lemmas": 3,
     "compress": 2,
     "cp_decompose": 2,
@@ -71,6 +73,7 @@ class Case:
         self.weights = netpact.save_weights(module, folder / "weights.safetensors")
         self.file = pact.write(folder / "linear.pact")
         normed = netpact.build(netpact.parse_model("resnet:8-1-1", input_shape=(1, 8, 8), classes=10))
+        other = netpact.build(network.architecture, seed=Seed(1))
         recipe = netpact.Recipe("linear", netpact.TrainOptions(epochs=1), netpact.Split(50, 0))
         self.calls: dict[str, tuple[Callable[..., object], list[Any]]] = {
             "Monitor": (netpact.Monitor, [data]),
@@ -91,6 +94,10 @@ class Case:
             "deviation_bound": (netpact.deviation_bound, [network, compressed, data]),
             "fit_power_law": (netpact.fit_power_law, [np.arange(1.0, 9.0)]),
             "fold_batch_norm": (netpact.fold_batch_norm, [normed, data]),
+            "co_train": (
+                netpact.co_train,
+                [(module, other), data.train, netpact.CoTeaching(0.2), netpact.TrainOptions(epochs=1)],
+            ),
             "load_data": (netpact.load_data, ["digits"]),
             "load_model": (netpact.load_model, [self.weights]),
             "measure": (netpact.measure, [module, data, netpact.MeasureOptions(samples=2, only=("frobenius",))]),

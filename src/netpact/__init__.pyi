@@ -67,7 +67,10 @@ from netpact.pacts.priors import train_helper as train_helper
 from netpact.pacts.verification import Verdict as Verdict
 from netpact.pacts.verification import verify as verify
 from netpact.papers.arora.lemmas import compare_with_lemmas as compare_with_lemmas
+from netpact.training import CoTeaching as CoTeaching
+from netpact.training import CoTrained as CoTrained
 from netpact.training import Recipe as Recipe
 from netpact.training import Trained as Trained
 from netpact.training import TrainOptions as TrainOptions
+from netpact.training import co_train as co_train
 from netpact.training import train as train

@@ -44,6 +44,18 @@ def test_rates_and_places(kind: str) -> None:
     assert not np.array_equal(moved(data, "train"), moved(data, "test"))
 
 
+@pytest.mark.parametrize("kind", ["symmetric", "pair-flip"])
+@pytest.mark.parametrize("rate", [0.0, 0.2, 0.45, 0.5, 1.0])
+def test_the_labels_that_change_are_those_whose_coin_falls_below_the_rate(kind: str, rate: float) -> None:
+    """Exactly so many, and a higher rate changes the same ones and more; the test labels stay true."""
+    data = add_label_noise(plain(), kind=kind, rate=rate, seed=Seed(2), parts="train")
+    coins = Seed(2).child("label noise", kind, "train").numpy().random(COUNT)
+    away = moved(data, "train")
+    assert np.array_equal(away > 0, coins < rate)
+    assert abs((away > 0).sum() - rate * COUNT) < 4 * np.sqrt(COUNT * rate * (1 - rate)) + 1
+    assert not moved(data, "test").any()
+
+
 def test_seeds_and_clean_tests() -> None:
     noisy = [add_label_noise(plain(), kind="symmetric", rate=0.3, seed=Seed(seed)) for seed in (2, 2, 3)]
     prints = [data.train.fingerprint() for data in noisy]

@@ -16,7 +16,7 @@ from netpact.datasets import ArraySamples, Data
 from netpact.models import build, parse_model
 from netpact.models.tensors import state_of
 from netpact.training import Epoch, TrainOptions, error_rate, train
-from netpact.training.plain import _bounds
+from netpact.training.parts import batch_bounds
 
 
 def mlp(text: str = "mlp:16") -> nn.Module:
@@ -185,7 +185,7 @@ def test_weights_spoilt_by_the_very_last_step_are_seen() -> None:
 
 @given(st.integers(1, 300), st.integers(1, 60))
 def test_batches_cover_everything_once(count: int, size: int) -> None:
-    bounds = _bounds(count, size)
+    bounds = batch_bounds(count, size)
     assert [index for start, stop in bounds for index in range(start, stop)] == list(range(count))
     lengths = [stop - start for start, stop in bounds]
     assert all(length == size for length in lengths[:-1])

@@ -1,5 +1,8 @@
 from netpact.training.augmentation import Augmentation as Augmentation
 from netpact.training.augmentation import parse_augmentation as parse_augmentation
+from netpact.training.co_teaching import CoTeaching as CoTeaching
+from netpact.training.co_teaching import CoTrained as CoTrained
+from netpact.training.co_teaching import co_train as co_train
 from netpact.training.epoch import Epoch as Epoch
 from netpact.training.evaluation import error_rate as error_rate
 from netpact.training.options import OPTIMIZERS as OPTIMIZERS

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +14,22 @@ from torch import nn
 
 from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
-from netpact.core.seed import Seed
-from netpact.datasets import Data, Samples, as_data, as_samples
+from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule, as_module
 from netpact.training.checkpoints import identify_run, load_checkpoint, save_checkpoint
 from netpact.training.epoch import Epoch
-from netpact.training.evaluation import check_fits, device_of, error_rate, run_network
+from netpact.training.evaluation import check_fits, device_of, run_network
 from netpact.training.memory import Memory, gather
-from netpact.training.options import OPTIMIZERS, TrainOptions
+from netpact.training.options import TrainOptions
+from netpact.training.parts import (
+    batch_bounds,
+    check_parts,
+    choose_test,
+    diverged,
+    make_optimizer,
+    measure_epoch,
+    own_randomness,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +71,11 @@ def train(
     check_instance(options, TrainOptions, where="options")
     module = as_module(module, where="module")
     data = gather(as_data(samples).train)
-    held = None if test is None else gather(_test_part(test))
+    held = None if test is None else gather(choose_test(test))
     check_fits(module, data)
-    if held is not None and (held.input_shape, held.classes) != (data.input_shape, data.classes):
-        raise PactError("input shape or number of classes differ from the training data", where=held.name)
-    if options.augmentation is not None:
-        options.augmentation.check_fits(data.input_shape, where=data.name)
+    check_parts(data, held, options)
     trainee = copy.deepcopy(module)
-    optimizer = _optimizer(trainee, options)
+    optimizer = make_optimizer(trainee, options)
     path = None if checkpoint is None else Path(checkpoint)
     identity = {} if path is None else identify_run(trainee, options, data, held)
     history: tuple[Epoch, ...] = ()
@@ -84,10 +88,10 @@ def train(
         started = time.perf_counter()
         loss = _run_epoch(trainee, optimizer, data, options, number)
         try:
-            history = (*history, _measure(trainee, data, held, epoch=number, loss=loss, started=started))
+            history = (*history, measure_epoch(trainee, data, held, epoch=number, loss=loss, started=started))
         except PactError as error:
             # Data and network have been checked by now: what is left is finite weights with infinite outputs.
-            raise _diverged(number, options) from error
+            raise diverged(number, options) from error
         if on_epoch is not None:
             on_epoch(number, trainee)
         if path is not None:
@@ -98,21 +102,6 @@ def train(
     return Trained(trainee.eval(), history, options)
 
 
-def _test_part(test: Samples | Data) -> Samples:
-    if not isinstance(test, Data):
-        return as_samples(test, name="test")
-    if test.test is None:
-        raise PactError("these data have no test part", where=test.name)
-    return test.test
-
-
-def _optimizer(trainee: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:
-    parameters = [parameter for parameter in trainee.parameters() if parameter.requires_grad]
-    if not parameters:
-        raise PactError("the network has no trainable parameters", where="network", hint="check requires_grad")
-    return OPTIMIZERS[options.optimizer](parameters, options)
-
-
 def _run_epoch(
     trainee: nn.Module, optimizer: torch.optim.Optimizer, data: Memory, options: TrainOptions, number: int
 ) -> float:
@@ -120,10 +109,10 @@ def _run_epoch(
     order = torch.randperm(data.count, generator=options.seed.child("shuffle", number).torch())
     # Like the order, a stream of each epoch's own: a resumed run draws what a whole one does.
     drawn = options.seed.child("augmentation", number).torch()
-    bounds = _bounds(data.count, options.batch_size)
+    bounds = batch_bounds(data.count, options.batch_size)
     total = 0.0
     trainee.train()
-    with _own_randomness(options.seed.child("layers", number), device), torch.enable_grad():
+    with own_randomness(options.seed.child("layers", number), device), torch.enable_grad():
         for step, (start, stop) in enumerate(bounds, start=(number - 1) * len(bounds)):
             rate = options.learning_rate_at(step, steps_per_epoch=len(bounds))
             for group in optimizer.param_groups:
@@ -134,52 +123,12 @@ def _run_epoch(
             logits = run_network(trainee, inputs.to(device), data.classes)
             loss = nn.functional.cross_entropy(logits, labels.to(device))
             if not math.isfinite(loss.item()):
-                raise _diverged(number, options)
+                raise diverged(number, options)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
             total += loss.item() * (stop - start)
     # The last step can spoil the weights after the last loss was seen.
     if not all(bool(torch.isfinite(parameter).all()) for parameter in trainee.parameters()):
-        raise _diverged(number, options)
+        raise diverged(number, options)
     return total / data.count
-
-
-def _measure(
-    trainee: nn.Module, data: Memory, held: Memory | None, *, epoch: int, loss: float, started: float
-) -> Epoch:
-    errors, count = error_rate(trainee, data)
-    test_error = None
-    if held is not None:
-        test_errors, test_count = error_rate(trainee, held)
-        test_error = test_errors / test_count
-    return Epoch(epoch, loss, errors / count, test_error, time.perf_counter() - started)
-
-
-def _bounds(count: int, size: int) -> list[tuple[int, int]]:
-    """Batch borders; one leftover sample joins the batch before it, as batch norm cannot take a batch of one."""
-    starts = list(range(0, count, size))
-    if size > 1 and len(starts) > 1 and count - starts[-1] == 1:
-        starts.pop()
-    return list(zip(starts, [*starts[1:], count], strict=True))
-
-
-@contextmanager
-def _own_randomness(seed: Seed, device: torch.device) -> Iterator[None]:
-    """Layers such as dropout draw from torch's global generators: seed these, and put them back afterwards."""
-    number = seed.torch().initial_seed()
-    on_cuda = device.type == "cuda"
-    with torch.random.fork_rng(devices=[device] if on_cuda else []):
-        torch.default_generator.manual_seed(number)
-        if on_cuda:
-            with torch.cuda.device(device):
-                torch.cuda.manual_seed(number)
-        yield
-
-
-def _diverged(number: int, options: TrainOptions) -> PactError:
-    return PactError(
-        "the loss, the weights or the outputs became NaN or infinite",
-        where=f"training, epoch {number}",
-        hint=f"lower the learning rate (now {options.learning_rate:g}) and check the scale of the inputs",
-    )

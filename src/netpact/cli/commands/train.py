@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from netpact.cli.co_training import CoOptions, train_pair
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.interrupts import checkpoint_in, keeping
@@ -99,6 +100,7 @@ def train(
     *,
     given: Given,
     helper: HelperOptions,
+    co: CoOptions,
     run: RunOptions,
 ) -> None:
     """Train a classifier by cross entropy. One seed gives the same weights, bit for bit, on one machine.
@@ -107,6 +109,8 @@ def train(
 
     With --helper-percent the network is a helper for a data-dependent certificate (docs/priors.md): it is trained on a
     part of the samples, and its file also holds the recipe to train it again.
+
+    With --co-teaching two networks are trained under label noise (docs/co-teaching.md); --out gets the first one.
 
     Example: netpact train mlp:64-32 --data digits --epochs 60 --learning-rate 0.01 --out mlp.safetensors
     """
@@ -117,11 +121,16 @@ def train(
     options = given.over(_paper_options(recipe) if recipe else TrainOptions(), files.seed)
     if helper.helper_percent and files.weights is not None:
         raise PactError("a helper starts from its seed, so that its recipe is complete", where="--weights")
+    if helper.helper_percent and co.co_teaching is not None:
+        raise PactError("a helper's recipe has one network", where="--co-teaching", hint="leave --helper-percent out")
+    co.check_place(files)
     source = load_data(data)
     warn_about(source)
     with keeping(checkpoint_in(files.checkpoint)):
         if helper.helper_percent:
             record = _train_helper(model, source, options, Split(helper.helper_percent, helper.split_counter), files)
+        elif co.co_teaching is not None:
+            record = train_pair(model, source, options, co, files)
         else:
             record = _train_all(model, source, options, files)
     if run.json:
