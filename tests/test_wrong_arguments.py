@@ -73,7 +73,7 @@ class Case:
         self.weights = netpact.save_weights(module, folder / "weights.safetensors")
         self.file = pact.write(folder / "linear.pact")
         normed = netpact.build(netpact.parse_model("resnet:8-1-1", input_shape=(1, 8, 8), classes=10))
-        other = netpact.build(network.architecture, seed=Seed(1))
+        other = netpact.build(netpact.parse_model("linear", input_shape=(1, 8, 8), classes=10), seed=Seed(1))
         recipe = netpact.Recipe("linear", netpact.TrainOptions(epochs=1), netpact.Split(50, 0))
         self.calls: dict[str, tuple[Callable[..., object], list[Any]]] = {
             "Monitor": (netpact.Monitor, [data]),

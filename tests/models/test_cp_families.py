@@ -85,13 +85,13 @@ def test_build_leaves_the_global_random_state() -> None:
 
 @pytest.fixture(scope="module")
 def trained(digits: Data) -> nn.Module:
-    module = build(parse_model("cp-resnet:8-6-60-1", input_shape=digits.input_shape, classes=10))
-    return train(module, digits.train, TrainOptions(epochs=6, learning_rate=1e-2, seed=Seed(3))).module
+    module = build(parse_model("cp-resnet:8-4-60-1", input_shape=digits.input_shape, classes=10))
+    return train(module, digits.train, TrainOptions(epochs=8, batch_size=64, learning_rate=2e-2, seed=Seed(3))).module
 
 
 def test_weight_files(trained: nn.Module, tmp_path: Path) -> None:
     again = load_model(save_weights(trained, tmp_path / "cp.safetensors"))
-    assert str(again.netpact_architecture) == "cp-resnet:8-6-60-1"
+    assert str(again.netpact_architecture) == "cp-resnet:8-4-60-1"
     for name, tensor in trained.state_dict().items():
         assert torch.equal(again.state_dict()[name], tensor)
 
@@ -102,8 +102,11 @@ def test_certified_and_verified_in_a_fresh_process(trained: nn.Module, digits: D
     assert errors < 0.1 * samples
     folded = netpact.fold_batch_norm(trained)
     assert not any(isinstance(part, nn.BatchNorm2d) for part in folded.modules())
-    compressed = netpact.compress(netpact.trace(folded, digits), netpact.Quantize(bits=5))
+    compressed = netpact.compress(netpact.trace(folded, digits), netpact.Quantize(bits=6), arithmetic="float64")
     pact = netpact.certify(netpact.seal(compressed), digits)
+    assert pact.certificate is not None
+    assert (pact.certificate.near_ties, pact.certificate.arithmetic) == (0, "float64")
+    assert pact.certificate.errors < 0.1 * digits.train.count
     assert pact.decoder_version == 3
     decoded = pact.to_module()
     assert isinstance(decoded.get_submodule("stem"), CPConv2d)

@@ -11,11 +11,14 @@ from netpact.models.chains import plan_alexnet, plan_vgg
 from netpact.models.norms import NORMS
 from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Plan, Relu, read_image
 from netpact.models.skipping import plan_densenet, plan_preresnet, plan_resnet, plan_wrn
-from netpact.models.tensor_plans import SHARE, plan_with_cp
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
 MAX_SIZES = 64
+_SHARE = "share of the dense layer's weights that a CP layer has, in percent"
 _VIEWS = "1 as it is, 2 straightened, 3 with its mirror image, 4 both"
+
+
+Planner = Callable[[tuple[int, ...], tuple[int, ...], int], Plan]
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Family:
     default_sizes: tuple[int, ...]
     fewest_sizes: int
     most_sizes: int
-    plan: Callable[[tuple[int, ...], tuple[int, ...], int], Plan]
+    plan: Planner
     normed: bool = False
 
 
@@ -127,6 +130,17 @@ def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes
     return (("edges", edges), ("flatten", Flatten()), ("fc1", head))
 
 
+def _with_cp(family: str, plan_dense: Planner) -> Planner:
+    """The plans of a dense family with CP layers."""
+
+    def plan(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+        from netpact.models.tensor_plans import plan_with_cp  # a decoder of dense networks never needs it
+
+        return plan_with_cp(plan_dense, sizes, input_shape, classes, family=family)
+
+    return plan
+
+
 def _dense(widths: tuple[int, ...], *, image: tuple[int, int] | None) -> Plan:
     """Linear layers between neighbouring widths, a ReLU after each but the last; the first one sees a flat image."""
     layers: list[tuple[str, Layer]] = []
@@ -193,31 +207,31 @@ _ENTRIES = (
     Family(
         14,
         "cp-vgg",
-        f"sizes are depth, channels of the first layer, {SHARE}, {NORMS}",
+        f"sizes are depth, channels of the first layer, {_SHARE}, {NORMS}",
         (16, 64, 100, 1),
         4,
         4,
-        plan_with_cp(plan_vgg, family="cp-vgg"),
+        _with_cp("cp-vgg", plan_vgg),
         normed=True,
     ),
     Family(
         15,
         "cp-resnet",
-        f"sizes are depth, channels of the first stage, {SHARE}, {NORMS}",
+        f"sizes are depth, channels of the first stage, {_SHARE}, {NORMS}",
         (20, 16, 100, 1),
         4,
         4,
-        plan_with_cp(plan_resnet, family="cp-resnet"),
+        _with_cp("cp-resnet", plan_resnet),
         normed=True,
     ),
     Family(
         16,
         "cp-wrn",
-        f"sizes are depth, widening factor, {SHARE}, {NORMS}",
+        f"sizes are depth, widening factor, {_SHARE}, {NORMS}",
         (16, 4, 100, 1),
         4,
         4,
-        plan_with_cp(plan_wrn, family="cp-wrn"),
+        _with_cp("cp-wrn", plan_wrn),
         normed=True,
     ),
 )

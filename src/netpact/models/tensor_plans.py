@@ -10,23 +10,21 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from netpact.core.errors import PactError
+from netpact.layers.ranks import largest_rank
 from netpact.models.norms import AS_TRAINED, FOLDED, NORMS
 from netpact.models.plan import Conv, CPConv, DenseStep, Layer, Plan, Residual
 
-SHARE = "share of the dense layer's weights that a CP layer has, in percent"
 Planner = Callable[[tuple[int, ...], tuple[int, ...], int], Plan]
 
 
-def plan_with_cp(plan_dense: Planner, *, family: str) -> Planner:
-    """The dense family's sizes but the last one, then the share, then how batch norm stands."""
-
-    def plan(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-        *dense, share, norm = sizes
-        if norm not in (AS_TRAINED, FOLDED):
-            raise PactError(f"the last size of {family} is {NORMS}; got {norm}", where=f"sizes[{len(sizes) - 1}]")
-        return factor_plan(plan_dense((*dense, norm), input_shape, classes), share)
-
-    return plan
+def plan_with_cp(
+    plan_dense: Planner, sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int, *, family: str
+) -> Plan:
+    """sizes: the dense family's but the last one, then the share, then how batch norm stands."""
+    *dense, share, norm = sizes
+    if norm not in (AS_TRAINED, FOLDED):
+        raise PactError(f"the last size of {family} is {NORMS}; got {norm}", where=f"sizes[{len(sizes) - 1}]")
+    return factor_plan(plan_dense((*dense, norm), input_shape, classes), share)
 
 
 def factor_plan(plan: Plan, share: int) -> Plan:
@@ -46,6 +44,4 @@ def _factor(layer: Layer, share: int) -> Layer:
 
 def rank_for(layer: Conv, share: int) -> int:
     """The largest rank with  100 R (in + out + k^2) <= share in out k^2,  at least 1. Files depend on it."""
-    from netpact.layers.ranks import largest_rank
-
     return largest_rank((layer.outputs, layer.inputs, layer.kernel**2), Fraction(share, 100))
