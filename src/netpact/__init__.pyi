@@ -67,6 +67,7 @@ from netpact.pacts.priors import train_helper as train_helper
 from netpact.pacts.verification import Verdict as Verdict
 from netpact.pacts.verification import verify as verify
 from netpact.papers.arora.lemmas import compare_with_lemmas as compare_with_lemmas
+from netpact.papers.li.lemmas import compare_with_tensor_lemmas as compare_with_tensor_lemmas
 from netpact.training import CoTeaching as CoTeaching
 from netpact.training import CoTrained as CoTrained
 from netpact.training import Recipe as Recipe
