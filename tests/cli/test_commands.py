@@ -211,6 +211,7 @@ _COMMANDS = [
     "train",
     "measure",
     "methods",
+    "ranks",
     "compress",
     "search",
     "certify",

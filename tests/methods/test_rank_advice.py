@@ -218,7 +218,7 @@ def test_the_record_is_the_same_again_and_is_json(module: nn.Sequential, digits:
     assert encode_json(again.to_json(), where="advice") == encode_json(advice.to_json(), where="advice")
     assert seen[-1][0] == seen[-1][1] == len(list(all_points(advice)))
     assert seen == sorted(seen)
-    assert max(len(line) for line in str(advice).splitlines()) <= 90
+    assert max(len(line) for line in str(advice).splitlines()) <= 80
     assert "RankAdvice(ranks=" in repr(advice)
 
 

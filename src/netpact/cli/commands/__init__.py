@@ -9,9 +9,10 @@ from netpact.cli.commands.experiment import experiment
 from netpact.cli.commands.info import info
 from netpact.cli.commands.measure import measure
 from netpact.cli.commands.methods import methods
+from netpact.cli.commands.ranks import ranks
 from netpact.cli.commands.search import search
 from netpact.cli.commands.train import train
 from netpact.cli.commands.verify import verify
 
 # In the order of --help.
-COMMANDS = (demo, data, train, measure, methods, compress, search, certify, verify, info, bounds, experiment)
+COMMANDS = (demo, data, train, measure, methods, ranks, compress, search, certify, verify, info, bounds, experiment)

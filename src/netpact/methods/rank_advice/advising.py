@@ -103,9 +103,9 @@ def _advise(curve: Curve, rank: int | None, *, failed: bool) -> LayerAdvice:
     elif all(point.bytes >= own.bytes for point in points):
         why = f"keep {form}: no rank takes fewer than its {own.bytes:,.0f} bytes"
     elif failed:
-        why = f"keep {form}: no choice of ranks keeps the tolerance; allow more, or give more bits"
+        why = f"keep {form}: no choice of ranks keeps the tolerance"
     else:
-        why = f"keep {form}: a byte saved here changes the logits more than one in other layers"
+        why = f"keep {form}: the ranks that save bytes here change too much"
     return LayerAdvice(
         name=subject.name,
         kind=subject.kind,

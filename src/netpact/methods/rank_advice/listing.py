@@ -20,7 +20,7 @@ def list_advice(advice: RankAdvice) -> str:
         table.append([layer.name or "(the module)", *_cells(layer.chosen)])
     return "\n".join(
         [
-            f"recommended ranks, each layer's numbers with this layer alone replaced ({advice.samples:,} samples)",
+            f"recommended ranks; numbers with this layer alone replaced, {advice.samples:,} samples",
             *lay_out(table, names=0),
             *(f"  {layer.name or '(the module)'}: {layer.why}" for layer in advice.layers),
             *(f"  {name}: left out, {why}" for name, why in advice.left_out),
@@ -54,13 +54,13 @@ def _cells(point: RankPoint) -> list[str]:
 
 def _together(advice: RankAdvice) -> list[str]:
     found, share = advice.together, percent(advice.options.tolerance, places=2)
-    kept = "at most" if found.decisions <= advice.options.tolerance else "more than"
+    kept = found.decisions <= advice.options.tolerance
     lines = [
-        f"all together: {advice.bytes:,.0f} bytes instead of {advice.bytes_before:,.0f} at {advice.options.bits} bits; "
-        f"{percent(found.decisions, places=2)} of the",
-        f"  decisions change ({kept} the {share} allowed; {percent(advice.rounded.decisions, places=2)} by rounding "
-        "alone);",
+        f"all together: {advice.bytes:,.0f} bytes instead of {advice.bytes_before:,.0f} at {advice.options.bits} bits",
+        f"  {percent(found.decisions, places=2)} of the decisions change, {share} allowed, "
+        f"{percent(advice.rounded.decisions, places=2)} by rounding alone",
         f"  accuracy {percent(advice.accuracy, places=2)} before, {percent(found.accuracy, places=2)} after; measured, "
         "no certificate",
+        *(() if kept else ("  even with no layer decomposed: allow more, or give more bits",)),
     ]
     return [*lines, *([f"  {advice.note}"] if advice.note else [])]

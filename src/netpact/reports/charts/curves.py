@@ -1,4 +1,4 @@
-"""A figure of curves over epochs, all on one linear axis."""
+"""A figure of curves, all on one linear axis; what they are drawn over may be on a logarithmic one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,21 @@ class Curve:
 
 
 def draw_curves(
-    curves: Sequence[Curve], *, name: str, title: str, x_title: str, y_title: str, width: int = 760
+    curves: Sequence[Curve],
+    *,
+    name: str,
+    title: str,
+    x_title: str,
+    y_title: str,
+    width: int = 760,
+    logarithmic: bool = False,
 ) -> Figure:
-    """Straight lines between the points; the legend stands below."""
+    """Straight lines between the points; the legend stands below. logarithmic: the axis of x, all above 0."""
     points = [point for curve in curves for point in curve.points]
     if not points or len(curves) > len(_KINDS):
         raise PactError(f"from 1 to {len(_KINDS)} curves with points are needed, got {len(curves)}", where="figure")
     right, bottom = width - _RIGHT, _TOP + _HEIGHT
-    across = Axis(*_widen([x for x, _ in points]), _LEFT, right)
+    across = Axis(*_widen([x for x, _ in points]), _LEFT, right, logarithmic)
     upward = Axis(*_widen([y for _, y in points]), bottom, _TOP)
     parts = [
         *draw_upward(upward, upward.ticks(most=_TICKS), title=y_title, left=_LEFT, right=right),
