@@ -1,23 +1,17 @@
-"""Layers of low rank as two layers: fewer multiplications, not only fewer bits."""
+"""Layers of low rank as two layers."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from netpact.algebra.singular_values import SingularValues
-from netpact.coding.format import Compressed, own_slots
 from netpact.coding.forms import CodedTensor, Factor, LowRank, matrix_sides
-from netpact.layers.rewrites import LowRankLayer, Step, can_factor
+from netpact.layers.rewrites import LowRankLayer
 from netpact.methods.approximations import UNIT_STEP
 from netpact.methods.grids import Grid, PerChannel
-from netpact.methods.low_rank_fitting import code_length
-from netpact.network import Network
-
-_STEP_BITS = 40  # of a rewrite in the message, about
+from netpact.methods.replacing import Replacement
 
 
 class Factors(NamedTuple):
@@ -27,47 +21,9 @@ class Factors(NamedTuple):
     second: CodedTensor
 
     @property
-    def rank(self) -> int:
-        return self.first.shape[0]
-
-
-def factor_layers(
-    network: Network,
-    coded: Mapping[str, CodedTensor],
-    factors: Mapping[str, Factors],
-    plain: Mapping[str, CodedTensor],
-) -> Compressed:
-    """Every layer for whose weight there are factors as two layers, where that takes fewer numbers, and fewer bits.
-
-    A layer whose tensors are used elsewhere too stays one: the others would lose them.
-
-    coded  the tensors of layers that stay one, of low rank or not
-    plain  the tensors without low rank
-    """
-    tensors, steps = dict(coded), list[Step]()
-    owners = Counter(id(tensor) for part in network.module.modules() for tensor in part.parameters(recurse=False))
-    lent = {id(network.module.get_parameter(name)) for name in network.strays}
-    for number, (name, part) in enumerate(network.module.named_modules()):
-        prefix = f"{name}." if name else ""
-        own = factors.get(f"{prefix}weight")
-        if own is None or not can_factor(part):
-            continue
-        if any(owners[id(tensor)] > 1 or id(tensor) in lent for tensor in part.parameters()):
-            continue
-        numbers = sum(int(np.prod(tensor.shape)) for tensor in own)
-        if numbers >= part.weight.numel() or (
-            sum(map(code_length, own)) + _STEP_BITS >= code_length(plain[f"{prefix}weight"])
-        ):
-            continue
-        del tensors[f"{prefix}weight"]
-        tensors |= {f"{prefix}first.weight": own.first, f"{prefix}second.weight": own.second}
-        if part.bias is not None:
-            tensors[f"{prefix}second.bias"] = tensors.pop(f"{prefix}bias")
-        # Each of the steps before has put two layers into the list.
-        steps.append(Step(number + 2 * len(steps), LowRankLayer(own.rank)))
-    rewrites = tuple(steps)
-    order = [slot.name for slot in own_slots(network.module, rewrites)]
-    return Compressed(network.architecture, {name: tensors[name] for name in order}, rewrites=rewrites)
+    def replacement(self) -> Replacement:
+        weights = {"first.weight": self.first, "second.weight": self.second}
+        return Replacement(LowRankLayer(self.first.shape[0]), weights, bias="second.bias", added=2)
 
 
 def split_factors(product: CodedTensor) -> Factors:

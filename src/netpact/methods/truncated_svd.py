@@ -14,11 +14,13 @@ from netpact.coding.forms import CodedTensor, LowRank, matrix_sides
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
+from netpact.layers.rewrites import can_factor
 from netpact.methods.approximations import as_array, code_network
-from netpact.methods.factoring import Factors, factor_layers, round_factors, split_factors
+from netpact.methods.factoring import Factors, round_factors, split_factors
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.method import METHODS
+from netpact.methods.replacing import own_layers, replace_layers
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -90,7 +92,12 @@ class TruncatedSVD:
                 factors |= {} if pair is None else {name: pair}
             if progress is not None:
                 progress(done, len(weights))
-        return factor_layers(network, coded, factors, plain)
+        found = {
+            name: factors[weight].replacement
+            for name, part in own_layers(network).items()
+            if can_factor(part) and (weight := f"{name}.weight" if name else "weight") in factors
+        }
+        return replace_layers(network, coded, found, plain)
 
     def _factor(self, found: SingularValues, plain: CodedTensor, grid: Grid) -> tuple[CodedTensor, Factors | None]:
         """The tensor of a layer that stays one, and the factors, where there are any."""
