@@ -33,6 +33,7 @@ from netpact.exploration import search as search
 from netpact.measurements import MeasureOptions as MeasureOptions
 from netpact.measurements import Measures as Measures
 from netpact.measurements import measure as measure
+from netpact.methods import CP as CP
 from netpact.methods import HeadOnBase as HeadOnBase
 from netpact.methods import Quantize as Quantize
 from netpact.methods import QuantizeDifference as QuantizeDifference

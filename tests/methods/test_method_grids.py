@@ -37,6 +37,7 @@ from netpact.pacts.priors import base_of
 
 # Which option names the grid; what makes the method quick.
 ROUNDING = {
+    "cp": ("grid", {"rank": "4"}),
     "quantize": ("grid", {}),
     "quantize-difference": ("grid", {}),
     "random-projection": ("grid", {"keep": "0.5"}),
@@ -45,6 +46,7 @@ ROUNDING = {
     "vector-compress": ("grid", {"gamma": "1.0", "eta": "0.5"}),
     "vector-project": ("grid", {"gamma": "1.0", "eta": "0.5"}),
 }
+FACTORS = {"truncated-svd": "fc1.first.weight", "cp": "fc1.in_rows.weight"}
 ON_ONE_LAYER = ("vector-compress", "vector-project")
 GRID_FORMS: dict[str, type[Form]] = {"uniform": Uniform, "codebook": Codebook, "ternary": Ternary}
 OWN_FORMS: dict[tuple[str, str], type[Form]] = {
@@ -93,7 +95,7 @@ def test_a_file_comes_back_in_that_grid(name: str, grid: str, mlp: Network, line
     for tensor, coded in first.tensors.items():
         assert decoded.tensors[tensor].form == coded.form
         assert np.array_equal(decoded.tensors[tensor].weights(), coded.weights())
-    weight = first.tensors["fc1.first.weight" if name == "truncated-svd" else "fc1.weight"]
+    weight = first.tensors[FACTORS.get(name, "fc1.weight")]
     parts = {type(part) for part in unnest(weight.form)}
     own = {OWN_FORMS.get((name, grid), GRID_FORMS[grid])}
     assert own <= parts or (name, grid) in {("random-projection", "uniform"), ("vector-project", "uniform")}

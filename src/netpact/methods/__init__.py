@@ -1,5 +1,6 @@
 """Compression methods behind one Protocol, one file each."""
 
+from netpact.methods.cp import CP
 from netpact.methods.grids import GRIDS, CodebookGrid, Grid, PerChannel, TernaryGrid, UniformGrid, make_grid
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.layer_budgets import split_budget
@@ -16,6 +17,7 @@ from netpact.methods.vector_compress import VectorCompress
 from netpact.methods.vector_project import VectorProject
 
 __all__ = [
+    "CP",
     "GRIDS",
     "METHODS",
     "CodebookGrid",

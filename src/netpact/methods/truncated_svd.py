@@ -92,12 +92,12 @@ class TruncatedSVD:
                 factors |= {} if pair is None else {name: pair}
             if progress is not None:
                 progress(done, len(weights))
-        found = {
+        replaced = {
             name: factors[weight].replacement
             for name, part in own_layers(network).items()
             if can_factor(part) and (weight := f"{name}.weight" if name else "weight") in factors
         }
-        return replace_layers(network, coded, found, plain)
+        return replace_layers(network, coded, replaced, plain)
 
     def _factor(self, found: SingularValues, plain: CodedTensor, grid: Grid) -> tuple[CodedTensor, Factors | None]:
         """The tensor of a layer that stays one, and the factors, where there are any."""

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeGuard
+from typing import ClassVar, TypeGuard
 
 from torch import nn
 
 from netpact.core.errors import PactError
 from netpact.layers.cp_conv import CPConv2d
 from netpact.layers.cp_linear import CPLinear
-from netpact.layers.factored import Chain, conv_settings
+from netpact.layers.factored import Chain
 from netpact.layers.rewrites.low_rank import can_factor
 from netpact.layers.rewrites.rewrite import find_part, refuse_layer, replace_part
 from netpact.layers.shift import Shift
@@ -91,23 +91,14 @@ def is_cp(layer: nn.Module) -> TypeGuard[CPConv2d | CPLinear]:
     kinds = (Shift, nn.Identity) if isinstance(layer, CPLinear) else (nn.Conv2d,)
     if any(type(part) is not nn.Conv2d for part in factors) or type(last) not in kinds:
         return False
-    return _shapes(resized_cp(layer, layer.rank, device="meta")) == _shapes(layer)
+    return _shapes(resized_cp(layer, layer.rank)) == _shapes(layer)
 
 
-def resized_cp(layer: CPConv2d | CPLinear, rank: int, *, device: Any = None) -> CPConv2d | CPLinear:
-    """A CP layer like this one of another rank, on the same device; its weights are not set."""
-    weight = next(layer.parameters())
-    settings: dict[str, Any] = {"device": "meta", "dtype": weight.dtype}
-    if isinstance(layer, CPLinear):
-        settings |= {"in_shape": layer.in_shape, "out_shape": layer.out_shape}
-        biased = isinstance(layer.shift, Shift)
-        made: CPConv2d | CPLinear = CPLinear(layer.in_features, layer.out_features, rank, bias=biased, **settings)
-    else:
-        settings |= conv_settings(layer.depthwise) | {"bias": layer.pointwise_out.bias is not None}
-        channels = layer.pointwise_in.in_channels, layer.pointwise_out.out_channels
-        made = CPConv2d(*channels, layer.depthwise.kernel_size, rank, **settings)
-    # Made without memory first: torch's own initialisation would take from the global random stream.
-    return made.to_empty(device=weight.device if device is None else device).train(layer.training)
+def resized_cp(layer: CPConv2d | CPLinear, rank: int) -> CPConv2d | CPLinear:
+    """A CP layer like this one of another rank, on the same device; its factors are not set."""
+    if isinstance(layer, CPConv2d):
+        return CPConv2d.like(layer, rank)
+    return CPLinear.like(layer, rank, in_shape=layer.in_shape, out_shape=layer.out_shape)
 
 
 def _shapes(layer: nn.Module) -> list[tuple[str, tuple[int, ...]]]:
