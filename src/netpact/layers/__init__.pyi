@@ -5,6 +5,8 @@ from netpact.layers.cp_conv import CPConv2d as CPConv2d
 from netpact.layers.cp_linear import CPLinear as CPLinear
 from netpact.layers.factored import Chain as Chain
 from netpact.layers.factored import Factored as Factored
+from netpact.layers.higher_order_conv import HigherOrderCPConv2d as HigherOrderCPConv2d
+from netpact.layers.higher_order_linear import HigherOrderCPLinear as HigherOrderCPLinear
 from netpact.layers.oriented import OrientedEdges as OrientedEdges
 from netpact.layers.oriented import count_features as count_features
 from netpact.layers.oriented import orient as orient

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from netpact.algebra import ALSOptions, CPDecomposition, cp_decompose
 from netpact.algebra.cp import sorted_components
 from netpact.algebra.cp_als import unit_columns
+from netpact.algebra.outward import norm_up, round_up_float
 from netpact.algebra.tensors import khatri_rao
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
@@ -133,6 +134,20 @@ class CPChain(Chain):
     def spectrum(self) -> Tensor:
         """lambda, largest first; components of weight 0 are left out."""
         return self.components().weights
+
+    @torch.no_grad()
+    def norm_bound(self) -> float:
+        """At least the operator norm of the layer without its bias: sum_r lambda_r c_r, rounded up.
+
+        Li et al. 2020, Lemmas C.2, C.5 and C.8 without the factor that they lose in the transform: c_r is the norm of
+        the convolution with the unit kernel C_r, for every image size, and 1 for a linear layer.
+        """
+        lengths = torch.stack([norm_up(factor.double().T) for factor in self.factors()]).prod(dim=0)
+        return round_up_float(float((lengths * self._gains()).sum()) * (1 + self.rank * 2.0**-52))
+
+    def _gains(self) -> Tensor:
+        """c_r of the components as they stand in the layer."""
+        return torch.ones(self.rank, dtype=torch.float64)
 
     def normalize_(self: Self) -> Self:
         """The same function up to rounding, with components by descending lambda and factors of unit norm.

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from torch import Tensor, nn
 
 from netpact.algebra import ConvolutionOptions
+from netpact.algebra.cp_als import unit_columns
+from netpact.algebra.outward import round_up
 from netpact.core.checks import check_flag, check_integer, told
 from netpact.core.errors import PactError, one_of
-from netpact.layers.factored import CONV_SETTINGS, Chain, conv_settings
+from netpact.layers.factored import CONV_SETTINGS, Chain, conv_settings, make_like
 
-Self = TypeVar("Self", bound="ConvChain")
+Self = TypeVar("Self", bound="PointwiseChain")
 
 
 class ConvChain(Chain):
-    """1x1, a convolution that is moved over the image, 1x1 with the bias. Attributes are named as nn.Conv2d's are."""
+    """Layers of which one is moved over the image. Attributes are named as nn.Conv2d's are."""
 
-    pointwise_in: nn.Conv2d
-    pointwise_out: nn.Conv2d
     groups = 1
 
     @property
@@ -29,12 +30,12 @@ class ConvChain(Chain):
         """The layer that looks at more than one pixel."""
 
     @property
-    def in_channels(self) -> int:
-        return self.pointwise_in.in_channels
+    @abstractmethod
+    def in_channels(self) -> int: ...
 
     @property
-    def out_channels(self) -> int:
-        return self.pointwise_out.out_channels
+    @abstractmethod
+    def out_channels(self) -> int: ...
 
     @property
     def kernel_size(self) -> tuple[int, ...]:
@@ -56,21 +57,37 @@ class ConvChain(Chain):
     def padding_mode(self) -> str:
         return self.moved.padding_mode
 
+
+class PointwiseChain(ConvChain):
+    """1x1, the layer that is moved, 1x1 with the bias."""
+
+    pointwise_in: nn.Conv2d
+    pointwise_out: nn.Conv2d
+
     @property
-    def bias(self) -> Tensor | None:
-        return self.pointwise_out.bias
+    def in_channels(self) -> int:
+        return self.pointwise_in.in_channels
+
+    @property
+    def out_channels(self) -> int:
+        return self.pointwise_out.out_channels
 
     @classmethod
     def like(cls: type[Self], layer: nn.Conv2d | ConvChain, rank: Any) -> Self:
         """With the settings and the bias of a convolution; the factors are not set."""
-        held = next(layer.parameters())
-        settings = conv_settings(layer) | {"bias": layer.bias is not None, "dtype": held.dtype}
-        make: Callable[..., Self] = cls
-        made = make(layer.in_channels, layer.out_channels, layer.kernel_size, rank, **settings, device="meta")
-        made = made.to_empty(device=held.device).train(layer.training)
-        if layer.bias is not None and made.bias is not None:
-            made.bias.data.copy_(layer.bias.detach())
-        return made
+        make = partial(cls, layer.in_channels, layer.out_channels, layer.kernel_size, rank)
+        return make_like(layer, make, **conv_settings(layer))
+
+
+def kernel_gains(layer: nn.Conv2d) -> Tensor:
+    """For each channel of a depthwise layer: at least the norm of the convolution with its kernel, scaled to length 1.
+
+    The norm on the plane is at most |C|_1; what the padding can add to it is in algebra/geometry.py.
+    """
+    options = ConvolutionOptions(layer.stride, layer.padding, layer.dilation, padding_mode=layer.padding_mode)
+    gain = math.prod(options.gain_by(axis) for axis in options.along_axes(layer.kernel_size))
+    units = unit_columns(layer.weight.detach().double().flatten(1).T)[0]
+    return round_up(gain * units.abs().sum(dim=0) * (1 + 2 * len(units) * 2.0**-52))
 
 
 class Settings(NamedTuple):

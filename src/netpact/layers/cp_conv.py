@@ -14,14 +14,14 @@ from netpact.core.checks import check_integer
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
 from netpact.layers.components import CPChain, init_uniform
-from netpact.layers.conv_chain import ConvChain, check_channels, check_conv, check_settings
+from netpact.layers.conv_chain import PointwiseChain, check_channels, check_conv, check_settings, kernel_gains
 from netpact.layers.factored import compose_conv
 
 _OPTIONS = ALSOptions()
 _SEED = Seed(0)
 
 
-class CPConv2d(CPChain, ConvChain):
+class CPConv2d(CPChain, PointwiseChain):
     """The kernel is M = sum_r lambda_r b_r (x) a_r (x) C_r (Li et al. 2020, definition C.1), and never built.
 
     pointwise_in has the rows a_r, depthwise the kernels C_r, pointwise_out the columns b_r, and the bias. lambda_r is
@@ -93,6 +93,9 @@ class CPConv2d(CPChain, ConvChain):
 
     def _of_rank(self, rank: int) -> CPConv2d:
         return type(self).like(self, rank)
+
+    def _gains(self) -> Tensor:
+        return kernel_gains(self.depthwise)
 
     def tensor_of(self, weight: Tensor) -> Tensor:
         return weight.flatten(2)

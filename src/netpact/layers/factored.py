@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,13 @@ CONV_SETTINGS = ("stride", "padding", "dilation", "padding_mode")
 class Chain(nn.Sequential, ABC):
     """Layers whose composition is linear, in the place of one linear layer or convolution."""
 
+    @property
+    def bias(self) -> Tensor | None:
+        """As one layer for all of them would have it."""
+        last: Any = [part for part in self if not isinstance(part, nn.Identity)][-1]
+        bias: Tensor | None = last.bias
+        return bias
+
     @abstractmethod
     def dense(self) -> nn.Linear | nn.Conv2d:
         """One layer for all of them, in float64."""
@@ -22,6 +30,21 @@ class Chain(nn.Sequential, ABC):
     def to_dense(self) -> nn.Linear | nn.Conv2d:
         """One layer for all of them, in their precision."""
         return self.dense().to(next(self.parameters()).dtype)
+
+
+C = TypeVar("C", bound=Chain)
+
+
+def make_like(layer: Any, make: Callable[..., C], **settings: Any) -> C:
+    """A chain in a layer's place: its bias, device, precision and mode; the factors are not set."""
+    held = next(layer.parameters())
+    # Made without memory first: torch's own initialisation would take from the global random stream.
+    made = make(**settings, bias=layer.bias is not None, dtype=held.dtype, device="meta")
+    made = made.to_empty(device=held.device).train(layer.training)
+    if layer.bias is not None:
+        assert made.bias is not None
+        made.bias.data.copy_(layer.bias.detach())
+    return made
 
 
 class Factored(Chain):

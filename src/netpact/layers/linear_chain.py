@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from netpact.algebra import ALSOptions
 from netpact.core.checks import check_integer, told
@@ -16,7 +17,7 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
 from netpact.layers.components import CPChain, init_uniform
-from netpact.layers.factored import Chain
+from netpact.layers.factored import Chain, make_like
 from netpact.layers.shift import Shift
 
 Self = TypeVar("Self", bound="CPLinearChain")
@@ -39,10 +40,6 @@ class CPLinearChain(CPChain):
     def out_features(self) -> int:
         return math.prod(self.out_shape)
 
-    @property
-    def bias(self) -> Tensor | None:
-        return self.shift.bias if isinstance(self.shift, Shift) else None
-
     @classmethod
     @abstractmethod
     def _shaped(cls: type[Self], in_shape: Sequence[int], out_shape: Sequence[int], rank: int, **settings: Any) -> Self:
@@ -63,14 +60,9 @@ class CPLinearChain(CPChain):
         out_shape: Sequence[int] | None = None,
     ) -> Self:
         """With the bias of a linear layer; the factors are not set."""
-        held = next(layer.parameters())
         inputs = cls._factors_of(layer.in_features, in_shape, where="in_shape")
         outputs = cls._factors_of(layer.out_features, out_shape, where="out_shape")
-        made = cls._shaped(inputs, outputs, rank, bias=layer.bias is not None, device="meta", dtype=held.dtype)
-        made = made.to_empty(device=held.device).train(layer.training)
-        if layer.bias is not None and made.bias is not None:
-            made.bias.data.copy_(layer.bias.detach())
-        return made
+        return make_like(layer, partial(cls._shaped, inputs, outputs, rank))
 
     @classmethod
     def from_dense(

@@ -82,3 +82,9 @@ def square_sides(width: int) -> Sides:
     """The two factors of a width that are nearest to each other, the smaller one first."""
     side = next(side for side in range(math.isqrt(width), 0, -1) if width % side == 0)
     return side, width // side
+
+
+def cube_sides(width: int) -> tuple[int, int, int]:
+    """Three factors of a width, the first one near its cube root; 1 where it has none."""
+    side = next(side for side in range(round(width ** (1 / 3)), 0, -1) if width % side == 0)
+    return side, *square_sides(width // side)

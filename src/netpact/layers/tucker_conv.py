@@ -14,11 +14,11 @@ from netpact.core.checks import check_integer, told
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.layers.components import init_uniform
-from netpact.layers.conv_chain import ConvChain, check_channels, check_conv, check_settings
+from netpact.layers.conv_chain import PointwiseChain, check_channels, check_conv, check_settings
 from netpact.layers.factored import compose_conv
 
 
-class TuckerConv2d(ConvChain):
+class TuckerConv2d(PointwiseChain):
     """The kernel is core x_1 B x_2 A, with the taps left as they are (Kim et al. 2016), and never built.
 
     pointwise_in has A', core the kernel of ranks[0] outputs and ranks[1] inputs, pointwise_out B, and the bias.
