@@ -63,7 +63,9 @@ def compose(layer: Chain) -> Tensor:
 
 def _compose_cores(layer: HigherOrderCPLinear | HigherOrderCPConv2d) -> Tensor:
     """sum_r of Kronecker products of the matrices K^l_r, times the kernels C_r."""
-    weights = [part.weight for name, part in layer.named_children() if name.startswith("core_")]
+    weights: list[Tensor] = [
+        part.get_parameter("weight") for name, part in layer.named_children() if name.startswith("core_")
+    ]
     shapes = list(zip(layer.out_shape, layer.in_shape, strict=True))
     cores = [weight.reshape(layer.rank, *shape) for weight, shape in zip(weights[:-1], shapes, strict=False)]
     cores.append(weights[-1].reshape(shapes[-1][0], layer.rank, shapes[-1][1]).movedim(1, 0))
@@ -84,5 +86,6 @@ def run_dense(layer: Chain, weight: Tensor, inputs: Tensor) -> Tensor:
         return nn.functional.linear(inputs, weight, layer.bias)
     assert isinstance(layer, (CPConv2d, TuckerConv2d, HigherOrderCPConv2d))
     settings: dict[str, Any] = {name: getattr(layer, name) for name in ("stride", "padding", "dilation")}
-    plain = nn.Conv2d(1, 1, layer.kernel_size, **settings, padding_mode=layer.padding_mode)
+    settings |= {"kernel_size": layer.kernel_size, "padding_mode": layer.padding_mode}
+    plain = nn.Conv2d(1, 1, **settings)
     return plain._conv_forward(inputs, weight, layer.bias)

@@ -72,9 +72,17 @@ def test_more_starts_are_never_worse_and_any_start_is_better_than_a_random_layer
     for seed in range(3):
         torch.manual_seed(seed)
         conv, linear = nn.Conv2d(8, 10, 3), nn.Linear(24, 30)
-        for kind, layer, rank in ((CPConv2d, conv, 9), (CPLinear, linear, 7), (HigherOrderCPLinear, linear, 7)):
+        kinds: list[tuple[Any, Any, int]] = [
+            (CPConv2d, conv, 9),
+            (CPLinear, linear, 7),
+            (HigherOrderCPLinear, linear, 7),
+        ]
+        for kind, layer, rank in kinds:
             errors = [
-                torch.dist(kind.from_dense(layer, rank, options=ALSOptions(sweeps=20, starts=n)).to_dense().weight, layer.weight)
+                torch.dist(
+                    kind.from_dense(layer, rank, options=ALSOptions(sweeps=20, starts=n)).to_dense().weight,
+                    layer.weight,
+                )
                 for n in (1, 2, 4)
             ]
             assert errors[2] <= errors[1] + 1e-5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from torch import Tensor, nn
 
 from netpact.algebra import ConvolutionOptions
+from netpact.algebra.component_norms import component_gains
 from netpact.algebra.cp_als import unit_columns
 from netpact.algebra.outward import round_up
 from netpact.core.checks import check_flag, check_integer, told
@@ -80,14 +80,10 @@ class PointwiseChain(ConvChain):
 
 
 def kernel_gains(layer: nn.Conv2d) -> Tensor:
-    """For each channel of a depthwise layer: at least the norm of the convolution with its kernel, scaled to length 1.
-
-    The norm on the plane is at most |C|_1; what the padding can add to it is in algebra/geometry.py.
-    """
+    """For each channel of a depthwise layer: at least the norm of convolving with its kernel, scaled to length 1."""
     options = ConvolutionOptions(layer.stride, layer.padding, layer.dilation, padding_mode=layer.padding_mode)
-    gain = math.prod(options.gain_by(axis) for axis in options.along_axes(layer.kernel_size))
     units = unit_columns(layer.weight.detach().double().flatten(1).T)[0]
-    return round_up(gain * units.abs().sum(dim=0) * (1 + 2 * len(units) * 2.0**-52))
+    return round_up(component_gains(units.T.reshape(-1, *layer.kernel_size), options))
 
 
 class Settings(NamedTuple):
