@@ -14,8 +14,8 @@ class Case:
     """One network and how it is trained.
 
     limit       the first so many training samples; 0 for all
-    recipe      name of a paper's recipe, out of netpact.training.PAPER_RECIPES, which brings batch size and learning
-                rate along; empty for adam with a cosine
+    recipe      name of a paper's recipe, out of netpact.training.PAPER_RECIPES, which brings optimizer, batch size,
+                learning rate and weight decay along; empty for these and a cosine
     least       training accuracy that it must reach, or findings about it are not judged
     every       look at the bound at each so many-th epoch; 0 for never
     jacobians   at how many samples Jacobians and noise are looked at
@@ -27,6 +27,8 @@ class Case:
     recipe: str = ""
     batch_size: int = 128
     learning_rate: float = 0.001
+    optimizer: str = "adam"
+    weight_decay: float = 0.0
     least: float
     every: int = 0
     jacobians: int = 20

@@ -40,11 +40,13 @@ def train_network(
     *,
     prepare: Callable[[Data, Seed], Data] = lambda data, _: data,
     watched: tuple[str, ...] = (),
+    start: Callable[[Case, Data, Seed], nn.Module] | None = None,
 ) -> TrainedNetwork:
     """Train and test the network of one study. The checkpoint and the Monitor's lines in `setting.out` survive a kill.
 
     prepare  changes the data first, the labels for example
     watched  bounds that a Monitor estimates, at each epoch that the case asks for
+    start    the network before training; default: of Gaussian weights, see start_network
     """
     case = setting.case
     data = open_data(setting.data, limit=case.limit, tested=setting.tested)
@@ -57,7 +59,7 @@ def train_network(
     files = Path(setting.out) / f"{setting.study}-{setting.seed}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
     monitor = Monitor(data, files.with_suffix(".jsonl"), every=case.every, bounds=watched) if case.every else None
     trained = train(
-        start_network(case, data, own),
+        (start_network if start is None else start)(case, data, own),
         data.train,
         train_options(case, own),
         checkpoint=files.with_suffix(".checkpoint"),
@@ -97,7 +99,9 @@ def train_options(case: Case, seed: Seed) -> TrainOptions:
     return TrainOptions(
         epochs=case.epochs,
         batch_size=case.batch_size,
+        optimizer=case.optimizer,
         learning_rate=case.learning_rate,
+        weight_decay=case.weight_decay,
         seed=seed.child("training"),
     )
 

@@ -1,0 +1,89 @@
+"""Table 5: small components of a CP network are cut off, and nothing is trained again (section 5.3, appendix A.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from netpact.core.percent import percent
+from netpact.experiments import EXPERIMENTS, Experiment, Question
+from netpact.papers.li.comparing import Seeded
+from netpact.papers.li.presets import CP_VGG
+from netpact.papers.li.pruning import Pruned
+from netpact.papers.li.studying import PaperPlan
+from netpact.reports.page import frame_table
+from netpact.reports.text import count
+
+_POINTS, _LOST = 100, 0.5  # points of test accuracy that may be lost
+# As printed, of CP-WRN-28-10 on CIFAR-10: threshold, millions of parameters, test accuracy in percent.
+_PRINTED = ((0.0, 36.5, 95.09), (1e-4, 8.36, 95.08), (1e-3, 6.90, 95.05), (1e-2, 4.52, 94.53))
+
+
+def _smaller(rows: Sequence[Pruned]) -> float:
+    """How many times fewer parameters, at the threshold that cuts off most for at most half a point."""
+    whole = rows[0]
+    allowed = [row for row in rows if _POINTS * (whole.accuracy - row.accuracy) <= _LOST]
+    return whole.parameters / min(row.parameters for row in allowed)
+
+
+def _factor(one: Seeded) -> float:
+    return _smaller(one[CP_VGG].pruned)
+
+
+def _lost(threshold: float, one: Seeded) -> float:
+    rows = one[CP_VGG].pruned
+    found = next(row for row in rows if row.threshold == threshold)
+    return _POINTS * (rows[0].accuracy - found.accuracy)
+
+
+def _show(found: Experiment) -> list[str]:
+    tables = []
+    printed = {threshold: f"{size:g} M, {accuracy:.2f} %" for threshold, size, accuracy in _PRINTED}
+    for study in found.chosen(CP_VGG):
+        rows = [
+            (
+                f"{row.threshold:g}",
+                count(row.parameters),
+                f"{study.pruned[0].parameters / row.parameters:.2f} ×",
+                percent(row.accuracy, places=2),
+                ", ".join(map(str, row.kept)),
+                printed.get(row.threshold, "–"),
+            )
+            for row in study.pruned
+        ]
+        heads = (
+            "threshold",
+            "parameters",
+            "fewer",
+            "test accuracy",
+            "components of each layer",
+            "paper (CP-WRN-28-10)",
+        )
+        tables.append(frame_table(f"{study.model}, seed {study.seed}", heads, rows))
+    return tables
+
+
+_ROWS = [Pruned(threshold, round(1e6 * size), accuracy / _POINTS, ()) for threshold, size, accuracy in _PRINTED]
+
+EXPERIMENTS.add(
+    PaperPlan(
+        name="li-table5",
+        title="Table 5: components below a threshold are cut off, without fine-tuning",
+        studies=(CP_VGG,),
+        questions=(
+            Question(
+                "A CP network loses most of its parameters and keeps its accuracy without fine-tuning (5.3, Table 5)",
+                f"times fewer parameters, at most over the thresholds that lose at most {_LOST:g} points: >= 4",
+                _factor,
+                published=_smaller(_ROWS),
+            ),
+            Question(
+                "A threshold of 1e-3 costs next to nothing (Table 5)",
+                "points of test accuracy lost at 1e-3: <= 0.2",
+                partial(_lost, 1e-3),
+                published=_POINTS * (_ROWS[0].accuracy - _ROWS[2].accuracy),
+            ),
+        ),
+        show=_show,
+    )
+)

@@ -1,0 +1,35 @@
+"""What was found in one network, as plain numbers that survive in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netpact.experiments import Study
+from netpact.papers.li.pruning import Pruned
+from netpact.papers.li.spectrum import LayerSpectrum
+from netpact.runs import JsonValue
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorStudy(Study):
+    """One network, trained and measured.
+
+    layers  the CP spectrum of each convolution
+    pruned  for each threshold; empty for a network without CP layers
+    """
+
+    layers: tuple[LayerSpectrum, ...]
+    pruned: tuple[Pruned, ...] = ()
+
+    def summary(self) -> dict[str, JsonValue]:
+        """Without the amplitudes."""
+        brief = [{"name": one.name, "rank": len(one.amplitudes), "largest": one.amplitudes[0]} for one in self.layers]
+        return {**self.to_json(), "layers": brief}
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> TensorStudy:
+        layers = tuple(map(LayerSpectrum.read, record["layers"]))
+        pruned = tuple(map(Pruned.read, record["pruned"]))
+        return cls(**{**record, "layers": layers, "pruned": pruned})
