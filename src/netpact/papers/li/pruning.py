@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import nn
 
 from netpact.datasets import Samples
-from netpact.layers import CPConv2d
+from netpact.layers.components import CPChain
+from netpact.layers.rewrites.rewrite import replace_part
 from netpact.training import error_rate
 
 THRESHOLDS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)  # Table 5, and one more
@@ -32,12 +32,10 @@ class Pruned:
 
 
 def prune_by_threshold(module: nn.Module, threshold: float) -> nn.Module:
-    """A copy; of each CP convolution the components whose amplitude is below the threshold times the largest go."""
+    """A copy; of each CP layer the components whose amplitude is below the threshold times the largest go."""
     other = copy.deepcopy(module)
-    for name, part in list(other.named_modules()):
-        if isinstance(part, CPConv2d):
-            parent = other.get_submodule(name.rpartition(".")[0])
-            setattr(parent, name.rpartition(".")[2], _prune_layer(part, threshold))
+    for _, part in _chains(other):
+        replace_part(other, part, _prune_layer(part, threshold))
     return other
 
 
@@ -45,35 +43,18 @@ def measure_pruning(module: nn.Module, test: Samples, thresholds: tuple[float, .
     return tuple(_measure(prune_by_threshold(module, one), test, one) for one in thresholds)
 
 
+def _chains(module: nn.Module) -> list[tuple[str, CPChain]]:
+    return [(name, part) for name, part in module.named_modules() if isinstance(part, CPChain)]
+
+
 def _measure(module: nn.Module, test: Samples, threshold: float) -> Pruned:
     errors, count = error_rate(module, test)
-    kept = tuple(part.rank for part in module.modules() if isinstance(part, CPConv2d))
+    kept = tuple(part.rank for _, part in _chains(module))
     return Pruned(threshold, sum(one.numel() for one in module.parameters()), 1 - errors / count, kept)
 
 
-@torch.no_grad()
-def _prune_layer(layer: CPConv2d, threshold: float) -> CPConv2d:
-    found = layer.components()
-    largest = float(found.weights[0]) if found.rank else 0.0
-    rank = int((found.weights >= threshold * largest).sum()) if threshold else layer.rank
-    inner, middle, outer = layer.pointwise_in, layer.depthwise, layer.pointwise_out
-    parts = (inner.weight.flatten(1), middle.weight.flatten(1), outer.weight.flatten(1).T)
-    sizes = torch.stack([part.double().norm(dim=1) for part in parts]).prod(dim=0)
-    chosen = sizes.argsort(descending=True, stable=True)[: max(rank, 1)].sort().values
-    made = CPConv2d(
-        inner.in_channels,
-        outer.out_channels,
-        middle.kernel_size,
-        len(chosen),
-        stride=middle.stride,
-        padding=middle.padding,
-        dilation=middle.dilation,
-        padding_mode=middle.padding_mode,
-        bias=outer.bias is not None,
-    )
-    made.pointwise_in.weight.copy_(inner.weight[chosen])
-    made.depthwise.weight.copy_(middle.weight[chosen])
-    made.pointwise_out.weight.copy_(outer.weight[:, chosen])
-    if made.pointwise_out.bias is not None and outer.bias is not None:
-        made.pointwise_out.bias.copy_(outer.bias)
-    return made.train(layer.training)
+def _prune_layer(layer: CPChain, threshold: float) -> CPChain:
+    """One component stays in any case: a layer of none is no layer."""
+    found = layer.spectrum()
+    large = int((found >= threshold * found[0]).sum()) if len(found) else 0
+    return layer.truncate(max(1, large)) if threshold else layer

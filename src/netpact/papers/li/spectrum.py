@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from netpact.algebra import ALSOptions, CPDecomposition, cp_decompose, polyadic_form
 from netpact.core.seed import Seed
-from netpact.layers import CPConv2d, CPLinear
+from netpact.layers.components import CPChain
+from netpact.layers.ranks import rank_for_share
 
 RECONSTRUCTION = 1e-3  # Figure 4: "explicit CP decompositions with reconstruction error set to 1e-3"
 ABOVE = 0.2  # its threshold, of the largest amplitude
@@ -57,27 +59,25 @@ def layer_spectra(module: nn.Module, *, seed: Seed) -> tuple[LayerSpectrum, ...]
     """Of every convolution whose kernel is larger than one pixel, in order; batch norm stays apart."""
     found, inside = [], set[nn.Module]()
     for name, part in module.named_modules():
-        if isinstance(part, (CPConv2d, CPLinear)):
+        if isinstance(part, CPChain):
             inside.update(part.modules())
-            dense = part.to_dense().weight
-            # components() leaves out those of weight 0; the paper's shares are of all that the layer has.
+            # spectrum() leaves out those of weight 0; the paper's shares are of all that the layer has.
             amplitudes = part.spectrum().tolist()
             padded = (*amplitudes, *[0.0] * (part.rank - len(amplitudes)))
-            found.append(LayerSpectrum(name, dense.numel(), padded, 0.0))
+            found.append(LayerSpectrum(name, math.prod(part.modes), padded, 0.0))
         elif isinstance(part, nn.Conv2d) and part not in inside and max(part.kernel_size) > 1 and part.groups == 1:
-            form = decompose_to(part.weight.detach(), seed=seed.child(name))
+            form = decompose_to(part, seed=seed.child(name))
             found.append(LayerSpectrum(name, part.weight.numel(), tuple(form.weights.tolist()), form.relative_error))
     return tuple(found)
 
 
-def decompose_to(kernel: Tensor, *, error: float = RECONSTRUCTION, seed: Seed) -> CPDecomposition:
+def decompose_to(layer: nn.Conv2d, *, error: float = RECONSTRUCTION, seed: Seed) -> CPDecomposition:
     """The first decomposition that is near enough, of ranks that grow from the one of as many numbers as the kernel.
 
     The exact form (Proposition 4.1) where they would reach its rank.
     """
-    exact = polyadic_form(kernel)
-    outputs, inputs, *taps = kernel.shape
-    rank = max(1, kernel.numel() // (outputs + inputs + int(np.prod(taps))))
+    kernel = layer.weight.detach()
+    exact, rank = polyadic_form(kernel), rank_for_share(layer)
     while rank < exact.rank:
         found = cp_decompose(kernel, rank, merge_spatial=True, options=_ALS, seed=seed)
         if found.relative_error <= error:
