@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, RANDOM, VGG, WRN
+from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, RANDOM, TRAINED, VGG, WRN
 from netpact.papers.li.pruning import Pruned
 from netpact.papers.li.spectrum import LayerSpectrum
 from netpact.papers.li.study import TensorStudy
@@ -33,6 +33,7 @@ PRUNED = tuple(
 _USUAL: dict[str, dict[str, Any]] = {
     VGG: {"layers": layers(FLAT, error=9e-4), "test_accuracy": 0.89},
     CP_VGG: {"layers": layers(SPIKY), "pruned": PRUNED, "test_accuracy": 0.9},
+    TRAINED: {"layers": layers(SPIKY), "test_accuracy": 0.9},
     CORRUPTED: {"layers": layers(BETWEEN, largest=0.1), "test_accuracy": 0.5},
     RANDOM: {"layers": layers(FLAT), "test_accuracy": 0.1, "train_accuracy": 0.1, "least": 0.0},
     WRN: {"layers": layers(FLAT, error=9e-4), "test_accuracy": 0.89},

@@ -10,7 +10,7 @@ from experiments.li_examples import BETWEEN, FLAT, LAYERS, PRUNED, SPIKY, layers
 from netpact.core.json import decode_json, encode_json
 from netpact.experiments import EXPERIMENTS
 from netpact.experiments.findings import MIXED, NOT_JUDGED, NOT_REPRODUCED, REPRODUCED, Finding
-from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, RANDOM, VGG, WRN
+from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, RANDOM, TRAINED, VGG, WRN
 from netpact.papers.li.spectrum import LayerSpectrum
 from netpact.papers.li.study import TensorStudy
 from netpact.papers.li.studying import study_tensors
@@ -40,7 +40,6 @@ def test_all_hold_in_the_made_up_networks(name: str, place: int) -> None:
     assert judge(name, place, of(name)).verdict == REPRODUCED, judge(name, place, of(name))
 
 
-MIXED_LAYERS = (*layers(SPIKY)[:2], *layers(FLAT)[2:])
 # For each question a network in which it does not hold, and nothing else is changed.
 WORSE = {
     ("li-fig1", 0): {CP_VGG: study(CP_VGG, layers=layers((1.0, 0.4, 0.4, 0.4)))},
@@ -51,7 +50,7 @@ WORSE = {
     ("li-fig4", 2): {VGG: study(VGG, layers=layers((1.0, 0.3, 0.1, 0.1)))},
     ("li-fig4", 3): {VGG: study(VGG, layers=(*layers(FLAT)[1:], *layers(FLAT, error=1.1e-3)[:1]))},
     ("li-fig7", 0): {CORRUPTED: study(CORRUPTED, layers=layers(BETWEEN, largest=0.6))},
-    ("li-fig7", 1): {CP_VGG: study(CP_VGG, layers=(*layers(SPIKY)[:3], layers(FLAT)[3]))},
+    ("li-fig7", 1): {TRAINED: study(TRAINED, layers=(*layers(SPIKY)[:3], layers(FLAT)[3]))},
     ("li-fig7", 2): {RANDOM: study(RANDOM, layers=(*layers(FLAT)[:3], layers(SPIKY)[3]))},
     ("li-table2", 0): {CP_VGG: study(CP_VGG, test_accuracy=0.869)},
     ("li-table2", 1): {CP_VGG: study(CP_VGG, train_accuracy=0.97)},
@@ -95,7 +94,7 @@ def test_numbers_of_a_spectrum() -> None:
     assert dead.share_above(0.2) == dead.mean == 0
 
 
-@pytest.mark.parametrize("kind", [VGG, CP_VGG, CORRUPTED, RANDOM, WRN, CP_WRN])
+@pytest.mark.parametrize("kind", [VGG, CP_VGG, TRAINED, CORRUPTED, RANDOM, WRN, CP_WRN])
 def test_studies_survive_json(kind: str) -> None:
     one = study(kind)
     told = decode_json(encode_json(one.to_json(), where="study"), where="study")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpact.experiments import EXPERIMENTS, Experiment, Panel, Question
 from netpact.papers.li.comparing import Seeded, spectrum_panel
-from netpact.papers.li.presets import CORRUPTED, CP_VGG, NOISE, RANDOM
+from netpact.papers.li.presets import CORRUPTED, NOISE, RANDOM, TRAINED
 from netpact.papers.li.study import TensorStudy
 from netpact.papers.li.studying import PaperPlan
 
@@ -18,11 +18,11 @@ def _mean(study: TensorStudy) -> float:
 def _leading(one: Seeded) -> float:
     """Of the corrupted network, over the smaller of the other two."""
     sizes = {name: study.layers[-1].amplitudes[0] for name, study in one.items()}
-    return sizes[CORRUPTED] / min(sizes[CP_VGG], sizes[RANDOM])
+    return sizes[CORRUPTED] / min(sizes[TRAINED], sizes[RANDOM])
 
 
 def _trained_against_corrupted(one: Seeded) -> float:
-    return _mean(one[CP_VGG]) / _mean(one[CORRUPTED])
+    return _mean(one[TRAINED]) / _mean(one[CORRUPTED])
 
 
 def _corrupted_against_random(one: Seeded) -> float:
@@ -30,9 +30,9 @@ def _corrupted_against_random(one: Seeded) -> float:
 
 
 def _show(found: Experiment) -> list[Panel]:
-    labels = {CP_VGG: "well-trained", CORRUPTED: f"{NOISE:.0%} label noise", RANDOM: "random"}
+    labels = {TRAINED: "well-trained", CORRUPTED: f"{NOISE:.0%} label noise", RANDOM: "random"}
     layers = {label: found.chosen(name)[0].layers[-1] for name, label in labels.items()}
-    first: TensorStudy = found.chosen(CP_VGG)[0]
+    first: TensorStudy = found.chosen(TRAINED)[0]
     words = f"{first.model}, {first.layers[-1].name}. Seed {first.seed}."
     return [
         spectrum_panel("Spectra as they are", words, layers, name="spectra-raw", normalised=False),
@@ -44,7 +44,7 @@ EXPERIMENTS.add(
     PaperPlan(
         name="li-fig7",
         title="Figure 7: CP spectra of well-trained, corrupted and random networks",
-        studies=(CP_VGG, CORRUPTED, RANDOM),
+        studies=(TRAINED, CORRUPTED, RANDOM),
         questions=(
             Question(
                 "The largest amplitude of the corrupted network is much smaller than those of the others (A.5, "
