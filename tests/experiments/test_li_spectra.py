@@ -29,6 +29,12 @@ def known_layer() -> CPConv2d:
     return layer
 
 
+def first(module: nn.Module) -> CPConv2d:
+    layer = next(iter(module.children()))
+    assert isinstance(layer, CPConv2d)
+    return layer
+
+
 def network() -> nn.Sequential:
     return nn.Sequential(known_layer(), nn.BatchNorm2d(5), nn.ReLU(), nn.Flatten(), nn.Linear(45, 4)).eval()
 
@@ -50,12 +56,13 @@ def test_of_a_cp_layer_its_own() -> None:
 def test_of_a_dense_layer_by_decomposition() -> None:
     """1x1 convolutions have no spectrum in the paper's sense, and batch norm is no part of it."""
     torch.manual_seed(0)
-    module = nn.Sequential(nn.Conv2d(6, 8, 3), nn.BatchNorm2d(8), nn.Conv2d(8, 4, 1), nn.Conv2d(4, 4, 3, groups=4))
+    convolution = nn.Conv2d(6, 8, 3)
+    module = nn.Sequential(convolution, nn.BatchNorm2d(8), nn.Conv2d(8, 4, 1), nn.Conv2d(4, 4, 3, groups=4))
     (found,) = layer_spectra(module, seed=Seed(0))
     assert found.name == "0"
     assert found.error <= 1e-3
-    kernel = module[0].weight.detach()
-    again = decompose_to(module[0], seed=Seed(0).child("0"))
+    kernel = convolution.weight.detach()
+    again = decompose_to(convolution, seed=Seed(0).child("0"))
     assert again.weights.tolist() == pytest.approx(found.amplitudes)
     assert float((again.to_dense() - kernel).norm() / kernel.norm()) <= 1.01e-3
 
@@ -75,17 +82,16 @@ def test_pruning_keeps_the_components_from_the_threshold_on(threshold: float, ke
     if threshold == 0.125:
         threshold = 0.1249  # the norms are rounded
     other = prune_by_threshold(module, threshold)
-    layer = other[0]
-    assert isinstance(layer, CPConv2d)
+    layer = first(other)
     assert layer.rank == kept
     assert layer.spectrum().tolist() == pytest.approx(KNOWN[:kept], rel=1e-5)
     assert layer.depthwise.stride == (2, 2)
     # What is dropped is what is missing: the dense kernels differ by the other components.
-    rest = module[0].dense().weight - layer.dense().weight
+    rest = first(module).dense().weight - layer.dense().weight
     assert float(rest.detach().norm()) <= sum(KNOWN[kept:]) * 1.001 + 1e-12
     if kept < 4:
         assert float(rest.detach().norm()) > 0
-    assert module[0].rank == 5, "the given one stays as it is"
+    assert first(module).rank == 5, "the given one stays as it is"
 
 
 def test_rows_of_pruning() -> None:
@@ -103,8 +109,8 @@ def test_rows_of_pruning() -> None:
 
 def test_a_layer_of_zeros_keeps_one_component() -> None:
     module = network()
-    nn.init.zeros_(module[0].pointwise_out.weight)
+    nn.init.zeros_(first(module).pointwise_out.weight)
     other = prune_by_threshold(module, 0.1)
-    assert other[0].rank == 1
+    assert first(other).rank == 1
     inputs = torch.tensor(samples(4).inputs)
     assert torch.equal(other(inputs), module(inputs))

@@ -38,7 +38,7 @@ class TrainedNetwork:
 def train_network(
     setting: Setting,
     *,
-    prepare: Callable[[Data, Seed], Data] = lambda data, _: data,
+    prepare: Callable[[Data, Seed], Data] | None = None,
     watched: tuple[str, ...] = (),
     start: Callable[[Case, Data, Seed], nn.Module] | None = None,
 ) -> TrainedNetwork:
@@ -53,7 +53,8 @@ def train_network(
     if data.train.fingerprint() != setting.fingerprint:
         raise PactError("the data changed while the experiment was running", where=setting.data)
     own = Seed(setting.seed).child("experiment", setting.study)
-    data = prepare(data, own.child("labels"))
+    if prepare is not None:
+        data = prepare(data, own.child("labels"))
     # Files of another setting or version in the same folder are not in the way.
     told = encode_json([setting.fingerprint, setting.tested, asdict(case), __version__], where=setting.study)
     files = Path(setting.out) / f"{setting.study}-{setting.seed}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"

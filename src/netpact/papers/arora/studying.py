@@ -30,8 +30,8 @@ _FOR_BOUNDS = ("min_interlayer_cushion", "well_distributed", "margins", "max_out
 def study_network(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Task: train and measure one network; of VGG also the same layers with random weights, as in Figure 1."""
     asked = Setting.read(setting)
-    kept = {"prepare": shuffle_labels} if asked.study == SHUFFLED else {}
-    trained = train_network(asked, watched=(OURS, "spec-fro"), **kept)
+    prepare = shuffle_labels if asked.study == SHUFFLED else None
+    trained = train_network(asked, prepare=prepare, watched=(OURS, "spec-fro"))
     network = fold_for_measuring(trained.module, trained.data)[0].module
     noisy, samples = asked.study == VGG, asked.case.jacobians
     found, layers = _measure(network, trained.data, samples, trained.seed, with_noise=noisy)

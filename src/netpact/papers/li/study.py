@@ -25,7 +25,9 @@ class TensorStudy(Study):
 
     def summary(self) -> dict[str, JsonValue]:
         """Without the amplitudes."""
-        brief = [{"name": one.name, "rank": len(one.amplitudes), "largest": one.amplitudes[0]} for one in self.layers]
+        brief: list[JsonValue] = [
+            {"name": one.name, "rank": len(one.amplitudes), "largest": one.amplitudes[0]} for one in self.layers
+        ]
         return {**self.to_json(), "layers": brief}
 
     @classmethod

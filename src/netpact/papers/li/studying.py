@@ -23,8 +23,8 @@ from netpact.runs import JsonValue
 def study_tensors(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Task: train and measure one network. The experiments share its result, so it has what each of them asks for."""
     asked = Setting.read(setting)
-    kept = {"prepare": corrupt_labels} if asked.study == CORRUPTED else {}
-    trained = train_network(asked, start=start_by_default, **kept)
+    prepare = corrupt_labels if asked.study == CORRUPTED else None
+    trained = train_network(asked, prepare=prepare, start=start_by_default)
     assert trained.data.test is not None, "train_network has tested it"
     return TensorStudy(
         **trained.study.facts(),
