@@ -14,6 +14,8 @@ from scipy import stats
 import netpact
 from netpact import PactError, fit_power_law
 from netpact.algebra import PowerLawFit
+from netpact.algebra.power_law_scan import Scan
+from netpact.algebra.power_law_values import sort_values
 
 untyped: Any = netpact
 
@@ -133,13 +135,24 @@ def test_many_candidates_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("shape", ["pareto", "student", "log-uniform", "evenly spaced"])
 def test_few_distances_are_computed(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 20,000 candidates; a bound that does not hold would not show in the time."""
-    from netpact.algebra.power_law_scan import Scan
-
     computed: list[int] = []
     distance = Scan.distance
     monkeypatch.setattr(Scan, "distance", lambda scan, k: computed.append(k) or distance(scan, k))  # type: ignore[func-returns-value]
     fit_power_law(SHAPES[shape](np.random.default_rng(0), 20_000))
     assert len(computed) < 100
+
+
+@pytest.mark.parametrize("shape", ["student", "few integers", "integers"])
+def test_every_deviation_is_a_lower_bound_and_the_largest_is_the_distance(shape: str) -> None:
+    scan = Scan(sort_values(SHAPES[shape](np.random.default_rng(1), 200)))
+    for k in range(scan.candidates):
+        places = np.arange(k, scan.candidates + 1)
+        found = scan.deviations(np.full_like(places, k), places)
+        distance, place = scan.distance(k)
+        assert found.max() == pytest.approx(distance, rel=1e-13)
+        assert found[place - k] == found.max()
+        for share in (0.0, 0.3, 1.0):
+            assert k <= int(scan.place_within(np.array([k]), share)[0]) <= scan.candidates
 
 
 def test_among_equal_distances_the_longest_tail() -> None:
@@ -271,4 +284,6 @@ def test_xmin_that_is_refused(xmin: object, told: str) -> None:
     with pytest.raises(PactError, match=told) as caught:
         untyped.fit_power_law(GOOD, xmin=xmin)
     assert caught.value.where == "xmin"
+    with pytest.raises(PactError, match="one of them above xmin, got 3"):
+        fit_power_law(np.array([1.0, 3.0, 3.0]), xmin=3)
     assert fit_power_law(GOOD, xmin=np.float32(2.0)) == fit_power_law(GOOD, xmin=2)

@@ -11,5 +11,8 @@ from netpact.algebra.norms import matrix_norm as matrix_norm
 from netpact.algebra.norms import operator_norm as operator_norm
 from netpact.algebra.power_law import PowerLawFit as PowerLawFit
 from netpact.algebra.power_law import fit_power_law as fit_power_law
+from netpact.algebra.power_law_bootstrap import power_law_p_value as power_law_p_value
+from netpact.algebra.power_law_tails import TailComparison as TailComparison
+from netpact.algebra.power_law_tails import compare_tails as compare_tails
 from netpact.algebra.tucker import TuckerDecomposition as TuckerDecomposition
 from netpact.algebra.tucker import tucker_decompose as tucker_decompose

@@ -69,7 +69,7 @@ def fit_distinct(distinct: DistinctValues, xmin: object, *, progress: Progress |
     else:
         start = float(check_number(xmin, where="xmin", above=0))
     tail = distinct.tail(start)
-    if not len(tail.values) or tail.total < 2 or tail.values[-1] == start:
+    if tail.total < 2 or tail.values[-1] == start:
         largest = f"the largest of {distinct.total:,} is {distinct.values[-1]:g}"
         what = f"must leave two numbers or more in the tail, one of them above xmin, got {start:g}"
         raise PactError(what, where="xmin", hint=f"{largest}; None chooses xmin")

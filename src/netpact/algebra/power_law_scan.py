@@ -70,7 +70,7 @@ def best_start(distinct: DistinctValues, *, progress: Progress | None = None) ->
         others = np.arange(len(left)) != first
         left, lower = left[others], lower[others]
         # Nearby candidates are farthest off at the same value, similar tails at the same share of their values.
-        lower = np.maximum(lower, np.where(left <= place, scan.deviations(left, np.maximum(left, place)), 0))
+        lower = np.maximum(lower, scan.deviations(left, np.maximum(left, place)))
         share = (place - k) / (scan.candidates - k)
         lower = np.maximum(lower, scan.deviations(left, scan.place_within(left, share)))
         kept = lower <= best[0] + _ROUNDING
