@@ -9,6 +9,7 @@ from netpact.methods.options import describe_methods, make_method, parse_setting
 from netpact.methods.quantize import Quantize
 from netpact.methods.random_projection import RandomProjection
 from netpact.methods.rank_advice import LayerAdvice, RankAdvice, RankOptions, RankPoint, advise_ranks
+from netpact.methods.ranks_from_margin import LayerRank, MarginRanks, find_ranks
 from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import TernarySearch
@@ -24,6 +25,8 @@ __all__ = [
     "Grid",
     "HeadOnBase",
     "LayerAdvice",
+    "LayerRank",
+    "MarginRanks",
     "Method",
     "PerChannel",
     "Quantize",
@@ -42,6 +45,7 @@ __all__ = [
     "advise_ranks",
     "compress",
     "describe_methods",
+    "find_ranks",
     "make_grid",
     "make_method",
     "parse_settings",

@@ -24,8 +24,9 @@ from netpact.algebra.outward import length_up
 from netpact.core.checks import check_instance, check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
-from netpact.layers import Chain, CPConv2d, CPLinear
-from netpact.layers.cp_linear import square_sides
+from netpact.layers import Chain, CPLinear
+from netpact.layers.components import CPChain
+from netpact.layers.ranks import largest_rank, square_sides
 from netpact.measurements.tensors.layer_tensor import LARGEST, ROOT, SUM
 
 _UNIT = 2.0**-52
@@ -43,7 +44,7 @@ class TensorOptions:
     convolution as (out, in, kx*ky), of a linear layer as a tensor of order 4.
 
     rank     components, at most as many as the exact form has
-    share    of the layer's weights, that the components' numbers may be
+    share    of the layer's weights, that the numbers of a CP layer may be
     error    relative, in the Frobenius norm: the smallest rank that reaches it, to within an eighth
     samples  at most so many, drawn; default: all
     """
@@ -92,12 +93,14 @@ class LayerForm(NamedTuple):
 @torch.no_grad()
 def decompose_layer(name: str, layer: nn.Module, options: TensorOptions) -> LayerForm:
     """One layer's weights are in float64 at a time."""
-    own = layer.components() if isinstance(layer, (CPConv2d, CPLinear)) else None
+    own = layer.components() if isinstance(layer, CPChain) else None
     dense = layer.dense() if isinstance(layer, Chain) else layer
     if isinstance(dense, nn.Conv2d):
         return _of_convolution(name, dense, own, options)
     assert isinstance(dense, nn.Linear)
-    return _of_linear(name, dense, own, options)
+    # Of higher order a factor is a matrix from inputs to outputs: nothing is known but that its norm is at most 1.
+    of_vectors = own is None or isinstance(layer, CPLinear)
+    return _of_linear(name, dense, own, options, of_vectors=of_vectors)
 
 
 def _of_convolution(name: str, layer: nn.Conv2d, own: CPDecomposition | None, options: TensorOptions) -> LayerForm:
@@ -110,11 +113,14 @@ def _of_convolution(name: str, layer: nn.Conv2d, own: CPDecomposition | None, op
         exact = str(options) == "exact"
         found = _units(polyadic_form(weight) if exact else _fit(name, weight.flatten(2), options, shape=weight.shape))
     residual = 0.0 if own is not None else _bound_residual(weight, found, moved)
-    gains = component_gains(found.kernels, moved)
+    # The kernels are the last factor, in CP forms of any order.
+    gains = component_gains(found.factors[-1].T.reshape(found.rank, *layer.kernel_size), moved)
     return LayerForm("conv2d", found, gains, residual, length_up(weight.double()), SUM, None)
 
 
-def _of_linear(name: str, layer: nn.Linear, own: CPDecomposition | None, options: TensorOptions) -> LayerForm:
+def _of_linear(
+    name: str, layer: nn.Linear, own: CPDecomposition | None, options: TensorOptions, *, of_vectors: bool
+) -> LayerForm:
     weight = layer.weight.detach()
     found = own
     if found is None and str(options) == "exact":
@@ -123,8 +129,8 @@ def _of_linear(name: str, layer: nn.Linear, own: CPDecomposition | None, options
         shape = (*square_sides(layer.out_features), *square_sides(layer.in_features))
         found = _units(_fit(name, weight.reshape(shape), options, shape=shape))
     residual = 0.0 if own is not None else _bound_residual(weight, found, None)
-    adding, gain = _ways_of_adding(found)
-    in_shape = None if len(found.factors) == 2 else (found.shape[2], found.shape[3])
+    adding, gain = _ways_of_adding(found) if of_vectors else (SUM, 1.0)
+    in_shape = (found.shape[2], found.shape[3]) if of_vectors and len(found.factors) == 4 else None
     gains = torch.full_like(found.weights, gain)
     return LayerForm("linear", found, gains, residual, length_up(weight.double()), adding, in_shape)
 
@@ -141,7 +147,7 @@ def _fit(name: str, tensor: Tensor, options: TensorOptions, *, shape: tuple[int,
     if options.rank is not None:
         return fit(min(options.rank, most))
     if options.share is not None:
-        return fit(min(most, max(1, int(options.share * math.prod(sides)) // (sum(sides) + 1))))
+        return fit(min(most, largest_rank(sides, options.share)))
     assert options.error is not None
     low, high = 0, 1
     while (found := fit(high)).relative_error > options.error:

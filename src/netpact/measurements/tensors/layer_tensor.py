@@ -123,7 +123,11 @@ class LayerTensor:
         return replace(self, residual=0.0, adding=SUM, lipschitz=1.0, gains=gains, cushion=cushion)
 
     def _printed_gains(self) -> Tensor:
-        return largest_frequencies(self.components.kernels, self.sides) if self.printed is None else self.printed
+        if self.printed is not None:
+            return self.printed
+        # The kernels are the last factor, in CP forms of any order.
+        kernels = self.components.factors[-1].T.reshape(self.rank, *self.components.shape[-2:])
+        return largest_frequencies(kernels, self.sides)
 
     def to_json(self) -> dict[str, object]:
         """Without the factors: they are the network's own, or follow from its weights."""
