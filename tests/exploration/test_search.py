@@ -18,6 +18,7 @@ from netpact.cli.app import run
 from netpact.cli.commands.search import parse_budget
 from netpact.core.errors import PactError
 from netpact.exploration import PRESETS, SearchResult, Trial, candidate_names, find_preset, search
+from netpact.layers import CPConv2d
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +134,44 @@ def test_networks_with_more_to_learn_are_trained_under_the_price(
     assert results[0].pact.certificate is not None
     assert results[0].pact.certificate.bound == min(trial.score for trial in ledger.values())
     assert netpact.verify(netpact.Pact.read(tmp_path / "a" / "best.pact"), str(small)).agreed
+
+
+def test_cp_candidates_are_trained_from_scratch_and_decomposed(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpact.exploration.learned._EPOCHS", 2)
+    monkeypatch.setattr("netpact.exploration.learned._FREE_EPOCHS", 1)
+    name = "cp:60:convnet:2-3-4-6"
+    results = [
+        search(str(small), budget_seconds=1, rounds=1, out=tmp_path / folder, candidates=[name], rates=[1.0])
+        for folder in ("a", "b")
+    ]
+    assert results[0].pact.message == results[1].pact.message, "the same file every time"
+    ledger = {trial.name: trial for trial in results[0].ledger}
+    assert {f"{name} rate 1", f"{name} decomposed rate 1", f"{name} decomposed rate 1 signs 8"} < set(ledger)
+    assert ledger[f"{name} rate 1"].errors != ledger[f"{name} decomposed rate 1"].errors
+    pact = netpact.Pact.read(tmp_path / "a" / "best.pact")
+    assert pact.architecture == netpact.parse_model("convnet:2-3-4-6", input_shape=(1, 8, 8), classes=10)
+    layer = pact.to_module().get_submodule("conv2")
+    assert isinstance(layer, CPConv2d)
+    assert layer.rank == int(0.6 * 4 * 6 * 9 / (4 + 6 + 9)) == 6
+    assert netpact.verify(pact, str(small)).agreed
+    assert pact.code_bits == min(ledger.values(), key=lambda trial: trial.score).bits, "the form is paid for"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("cp:0:convnet", "share from 1 to 100"),
+        ("cp:half:convnet", "share from 1 to 100"),
+        ("cp:50", "must be cp:SHARE:MODEL"),
+        ("cp:50:linear", "no convolution of several channels"),
+        ("cp:50:nonsense", "nonsense"),
+    ],
+)
+def test_bad_cp_candidates_die_before_the_work(name: str, told: str, small: Path, tmp_path: Path) -> None:
+    with pytest.raises(PactError, match=told):
+        search(str(small), budget_seconds=1, out=tmp_path, candidates=[name])
 
 
 def test_bad_options_die_before_the_work(small: Path, tmp_path: Path) -> None:

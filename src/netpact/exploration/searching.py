@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from netpact.certificates.inputs import failure_probability
@@ -21,15 +22,16 @@ from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
 from netpact.core.json import encode_json
+from netpact.core.seed import Seed
 from netpact.datasets import Data, as_data, find_copies, leave_out
 from netpact.exploration.candidates import candidate_names
 from netpact.exploration.clock import Clock, OutOfTimeError
 from netpact.exploration.heads import HEAD_RATES, Head
 from netpact.exploration.keeping import BEST, look_at_earlier, place_best
 from netpact.exploration.learned import LEARNED_RATES, learn
+from netpact.exploration.tensor_candidates import parse_candidate
 from netpact.exploration.trials import Notebook, Trial, Tried, Working
 from netpact.methods import Quantize
-from netpact.models import build, parse_model
 from netpact.network import trace
 from netpact.pacts.certification import certify
 from netpact.runs import ResultStore
@@ -90,7 +92,8 @@ def search(
 
     data        a data set by name or file, Data, or arrays (x, y)
     rounds      stop after this many rounds of changes instead of by time: the same file every time
-    candidates  architectures by name, instead of the declared ones
+    candidates  architectures by name, instead of the declared ones; cp:25:MODEL has CP layers in place of convolutions,
+                with 25 percent of their weights
     rates       prices of a bit, instead of the declared ones; at 1 a nat of the message is worth a nat of cross-entropy
     training_steps  gradient steps for a matrix of signs. Default: from the number of samples
     progress    called after every trial
@@ -196,8 +199,9 @@ def _screen(
         head = Head(name, body, notebook.data, steps=steps)
         return _screen_signs(notebook, head, rates or HEAD_RATES)
     found = []
-    for rate in rates or LEARNED_RATES:
-        learned = learn(notebook, name, rate, share=_SCREENING_SHARE)
+    starts = (False, True) if body.rewrites else (False,)
+    for rate, decomposed in product(rates or LEARNED_RATES, starts):
+        learned = learn(notebook, name, rate, share=_SCREENING_SHARE, decomposed=decomposed)
         if learned is not None:
             head = Head(learned.trial.name, learned.pact.decode(), notebook.data, steps=steps)
             found += _screen_signs(notebook, head, HEAD_RATES, learned)
@@ -240,9 +244,9 @@ def _best(tried: Sequence[Tried]) -> Tried:
 
 def _body(name: str, data: Data) -> Compressed:
     """The untrained network; of a linear head on a fixed stem everything but the head is there already."""
-    return Quantize().compress(
-        trace(build(parse_model(name, input_shape=data.input_shape, classes=data.classes)), data)
-    )
+    plan = parse_candidate(name, data)
+    module = plan.with_cp(plan.build(), start="random", seed=Seed(0))
+    return plan.message(Quantize().compress(trace(module, data)))
 
 
 def _is_head_only(body: Compressed) -> bool:
