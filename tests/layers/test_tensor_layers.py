@@ -92,6 +92,18 @@ def test_more_starts_are_never_worse_and_any_start_is_better_than_a_random_layer
             assert errors[0] < layer.weight.norm() < torch.dist(fresh.to_dense().weight, layer.weight)
 
 
+def test_large_layers_are_decomposed_from_one_start_and_linear_ones_with_orthogonal_sweeps_first() -> None:
+    small, large = CPConv2d(64, 64, 3, 2), CPConv2d(128, 128, 3, 2, device="meta")
+    assert small.default_options() == ALSOptions()
+    assert large.default_options() == ALSOptions(sweeps=60, starts=1)
+    assert CPLinear(64, 64, 2).default_options() == ALSOptions(orthogonal_sweeps=3)
+    torch.manual_seed(0)
+    for kind, dense in ((CPConv2d, nn.Conv2d(4, 6, 3)), (CPLinear, nn.Linear(12, 10))):
+        make: Any = kind
+        given = make.from_dense(dense, 3, options=make.like(dense, 3).default_options())
+        assert torch.equal(make.from_dense(dense, 3).to_dense().weight, given.to_dense().weight)
+
+
 @pytest.mark.parametrize("name", CP)
 def test_the_spectrum_is_positive_sorted_and_of_unit_factors(name: str) -> None:
     layer, _ = make(name)

@@ -21,6 +21,7 @@ from netpact.core.seed import Seed
 from netpact.layers.factored import Chain
 
 Self = TypeVar("Self", bound="CPChain")
+_SMALL = 2**16  # weights
 
 
 class CPChain(Chain):
@@ -97,12 +98,16 @@ class CPChain(Chain):
     def _compose(self, factors: list[Tensor]) -> Tensor:
         return self.weight_of((factors[0] @ khatri_rao(factors[1:]).T).reshape(self.modes))
 
+    def default_options(self) -> ALSOptions:
+        """Several long starts for a small tensor. Of a large one they take minutes and lower the error by little."""
+        return ALSOptions() if math.prod(self.modes) <= _SMALL else ALSOptions(sweeps=60, starts=1)
+
     @torch.no_grad()
     def fit(
-        self, weight: Tensor, *, options: ALSOptions, seed: Seed, progress: Progress | None = None
+        self, weight: Tensor, *, options: ALSOptions | None, seed: Seed, progress: Progress | None = None
     ) -> CPDecomposition:
         """Set the factors to those nearest to a dense weight that alternating least squares finds; gives its report."""
-        tensor = self.tensor_of(weight.detach())
+        tensor, options = self.tensor_of(weight.detach()), options or self.default_options()
         found = cp_decompose(tensor, self.rank, options=options, seed=seed, progress=progress)
         self.set_components(found)
         return found

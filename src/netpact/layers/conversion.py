@@ -20,7 +20,6 @@ from netpact.layers.rewrites.rewrite import replace_part
 from netpact.layers.selection import Dense, HoldsModule, held_module, select_layers
 from netpact.layers.tucker_conv import TuckerConv2d
 
-_OPTIONS = ALSOptions()
 _SEED = Seed(0)
 _STARTS = ("decompose", "random")
 _PORTION = 1000  # steps of progress for each layer
@@ -36,7 +35,7 @@ def to_cp(
     skip: Collection[str] | None = None,
     linear: bool = True,
     start: str = "decompose",
-    options: ALSOptions = _OPTIONS,
+    options: ALSOptions | None = None,
     seed: Seed = _SEED,
     progress: Progress | None = None,
 ) -> nn.Module:
@@ -47,14 +46,15 @@ def to_cp(
     ratio   the largest rank at which a CP layer has at most this share of the dense layer's weights (default: 1)
     skip    names of layers that stay; default: 1x1 convolutions, and the last layer if it is linear
     linear  whether linear layers are turned as well
-    start   "decompose": from the weights, by alternating least squares (options); "random": drawn anew from the seed,
-            as for training from scratch. All other layers keep their weights.
+    start   "decompose": from the weights, by alternating least squares (options; default: what from_dense takes);
+            "random": drawn anew from the seed, as for training from scratch. All other layers keep their weights.
 
     A layer that stands at several places stays one layer at all of them. progress gets (steps done, steps at most).
     """
     check_choice(start, _STARTS, where="start")
     kinds = (nn.Conv2d, nn.Linear) if check_flag(linear, where="linear") else (nn.Conv2d,)
-    check_instance(options, ALSOptions, where="options")
+    if options is not None:
+        check_instance(options, ALSOptions, where="options")
     check_instance(seed, Seed, where="seed")
     copied = copy.deepcopy(held_module(model))
     layers = select_layers(copied, named=_named(ranks), skip=skip, kinds=kinds)

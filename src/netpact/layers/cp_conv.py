@@ -17,7 +17,6 @@ from netpact.layers.components import CPChain, init_uniform
 from netpact.layers.conv_chain import PointwiseChain, check_channels, check_conv, check_settings, kernel_gains
 from netpact.layers.factored import compose_conv
 
-_OPTIONS = ALSOptions()
 _SEED = Seed(0)
 
 
@@ -76,11 +75,14 @@ class CPConv2d(CPChain, PointwiseChain):
         layer: nn.Conv2d,
         rank: int,
         *,
-        options: ALSOptions = _OPTIONS,
+        options: ALSOptions | None = None,
         seed: Seed = _SEED,
         progress: Progress | None = None,
     ) -> CPConv2d:
-        """The CP layer nearest to a convolution without groups that alternating least squares finds."""
+        """The CP layer nearest to a convolution without groups that alternating least squares finds.
+
+        options: default_options()
+        """
         made = cls.like(check_conv(layer), rank)
         made.fit(layer.weight, options=options, seed=seed, progress=progress)
         return made

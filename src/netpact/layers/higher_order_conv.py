@@ -30,7 +30,6 @@ from netpact.layers.linear_chain import check_factors
 from netpact.layers.ranks import cube_sides
 from netpact.layers.shift import Shift
 
-_OPTIONS = ALSOptions()
 _SEED = Seed(0)
 
 
@@ -138,7 +137,7 @@ class HigherOrderCPConv2d(CPChain, ConvChain):
         *,
         in_shape: Sequence[int] | None = None,
         out_shape: Sequence[int] | None = None,
-        options: ALSOptions = _OPTIONS,
+        options: ALSOptions | None = None,
         seed: Seed = _SEED,
         progress: Progress | None = None,
     ) -> HigherOrderCPConv2d:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,7 +22,6 @@ from netpact.layers.factored import Chain, make_like
 from netpact.layers.shift import Shift
 
 Self = TypeVar("Self", bound="CPLinearChain")
-_OPTIONS = ALSOptions()
 _SEED = Seed(0)
 
 
@@ -72,14 +72,18 @@ class CPLinearChain(CPChain):
         *,
         in_shape: Sequence[int] | None = None,
         out_shape: Sequence[int] | None = None,
-        options: ALSOptions = _OPTIONS,
+        options: ALSOptions | None = None,
         seed: Seed = _SEED,
         progress: Progress | None = None,
     ) -> Self:
-        """The CP layer nearest to a linear layer that alternating least squares finds."""
+        """The CP layer nearest to a linear layer that alternating least squares finds; options: default_options()."""
         made = cls.like(check_linear(layer), rank, in_shape=in_shape, out_shape=out_shape)
         made.fit(layer.weight, options=options, seed=seed, progress=progress)
         return made
+
+    def default_options(self) -> ALSOptions:
+        """With orthogonalised sweeps first, as Li et al. 2020 decompose linear layers (Li and Huang 2018)."""
+        return replace(super().default_options(), orthogonal_sweeps=3)
 
     def _of_rank(self: Self, rank: int) -> Self:
         return type(self).like(self, rank, in_shape=self.in_shape, out_shape=self.out_shape)
