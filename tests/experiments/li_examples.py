@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from netpact.papers.li.layer_properties import LayerProperties
 from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, RANDOM, TRAINED, VGG, WRN
 from netpact.papers.li.pruning import Pruned
 from netpact.papers.li.spectrum import LayerSpectrum
@@ -21,7 +22,7 @@ def layers(amplitudes: Sequence[float], *, largest: float = 1.0, error: float = 
 
 # Threshold, parameters, test accuracy: within half a point down to a fifth of the parameters.
 PRUNED = tuple(
-    Pruned(threshold, parameters, accuracy, (1, 1))
+    Pruned(threshold, parameters, accuracy, (1, 1), 2 * parameters, 1.0, accuracy)
     for threshold, parameters, accuracy in (
         (0.0, 1000, 0.9),
         (1e-4, 800, 0.9),
@@ -30,14 +31,39 @@ PRUNED = tuple(
         (1e-1, 100, 0.5),
     )
 )
+
+
+def properties(**changed: float) -> tuple[LayerProperties, ...]:
+    numbers: dict[str, Any] = {
+        "components": 8,
+        "kept": 2,
+        "kept_validly": 8,
+        "tensorization": 4.0,
+        "noise": 1.0,
+        "whole": 5.0,
+        "cushion": 0.2,
+    }
+    return tuple(LayerProperties(f"conv{place}", **{**numbers, **changed}) for place in range(LAYERS))
+
+
 _USUAL: dict[str, dict[str, Any]] = {
     VGG: {"layers": layers(FLAT, error=9e-4), "test_accuracy": 0.89},
     CP_VGG: {"layers": layers(SPIKY), "pruned": PRUNED, "test_accuracy": 0.9},
-    TRAINED: {"layers": layers(SPIKY), "test_accuracy": 0.9},
-    CORRUPTED: {"layers": layers(BETWEEN, largest=0.1), "test_accuracy": 0.5},
-    RANDOM: {"layers": layers(FLAT), "test_accuracy": 0.1, "train_accuracy": 0.1, "least": 0.0},
+    TRAINED: {"layers": layers(SPIKY), "properties": properties(), "test_accuracy": 0.9},
+    CORRUPTED: {
+        "layers": layers(BETWEEN, largest=0.1),
+        "properties": properties(kept=4, tensorization=3.0, noise=1.5, cushion=0.1),
+        "test_accuracy": 0.5,
+    },
+    RANDOM: {
+        "layers": layers(FLAT),
+        "properties": properties(kept=8, tensorization=2.0, noise=3.0, cushion=0.1),
+        "test_accuracy": 0.1,
+        "train_accuracy": 0.1,
+        "least": 0.0,
+    },
     WRN: {"layers": layers(FLAT, error=9e-4), "test_accuracy": 0.89},
-    CP_WRN: {"layers": layers(SPIKY), "pruned": PRUNED, "test_accuracy": 0.9},
+    CP_WRN: {"layers": layers(SPIKY), "test_accuracy": 0.9},
 }
 
 

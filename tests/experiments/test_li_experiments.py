@@ -41,7 +41,8 @@ def test_record(figure_1: Experiment) -> None:
     assert 0 < max(one.error for one in vgg.layers) <= 1e-3
     assert max(one.error for one in cp_vgg.layers) == 0
     assert cp_vgg.pruned[0].parameters == cp_vgg.parameters
-    assert vgg.pruned == ()
+    assert cp_vgg.pruned[-1].message_bytes < cp_vgg.pruned[0].message_bytes
+    assert vgg.pruned == vgg.properties == ()
 
 
 @pytest.mark.parametrize("name", OURS)

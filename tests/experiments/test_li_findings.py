@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from experiments.li_examples import BETWEEN, FLAT, LAYERS, PRUNED, SPIKY, layers, seeds, study
+from experiments.li_examples import BETWEEN, FLAT, LAYERS, PRUNED, SPIKY, layers, properties, seeds, study
 
 from netpact.core.json import decode_json, encode_json
 from netpact.experiments import EXPERIMENTS
@@ -32,7 +32,7 @@ def of(name: str, count: int = 3) -> list[dict[str, TensorStudy]]:
 
 
 def test_all_are_there() -> None:
-    assert {"li-fig1", "li-fig4", "li-fig7", "li-table2", "li-table5"} <= set(OURS)
+    assert {"li-fig1", "li-fig3", "li-fig4", "li-fig7", "li-fig8", "li-table2", "li-table5"} <= set(OURS)
 
 
 @pytest.mark.parametrize(("name", "place"), QUESTIONS)
@@ -45,6 +45,11 @@ WORSE = {
     ("li-fig1", 0): {CP_VGG: study(CP_VGG, layers=layers((1.0, 0.4, 0.4, 0.4)))},
     ("li-fig1", 1): {CP_WRN: study(CP_WRN, layers=layers((1.0, 0.4, 0.4, 0.4)))},
     ("li-fig1", 2): {VGG: study(VGG, layers=layers((1.0, *[0.01] * 9)))},
+    ("li-fig3", 0): {TRAINED: study(TRAINED, properties=properties(kept=4))},
+    ("li-fig3", 1): {TRAINED: study(TRAINED, properties=properties(tensorization=2.9))},
+    ("li-fig3", 2): {TRAINED: study(TRAINED, properties=properties(noise=1.6, whole=10.0))},
+    ("li-fig3", 3): {TRAINED: study(TRAINED, properties=properties(whole=3.0))},
+    ("li-fig3", 4): {TRAINED: study(TRAINED, properties=properties(cushion=0.09))},
     ("li-fig4", 0): {CP_VGG: study(CP_VGG, layers=(*layers(SPIKY)[:2], *layers((1.0,))[2:]))},
     ("li-fig4", 1): {CP_VGG: study(CP_VGG, layers=layers((1.0, 0.3, 0.1, 0.1)))},
     ("li-fig4", 2): {VGG: study(VGG, layers=layers((1.0, 0.3, 0.1, 0.1)))},
@@ -52,6 +57,10 @@ WORSE = {
     ("li-fig7", 0): {CORRUPTED: study(CORRUPTED, layers=layers(BETWEEN, largest=0.6))},
     ("li-fig7", 1): {TRAINED: study(TRAINED, layers=(*layers(SPIKY)[:3], layers(FLAT)[3]))},
     ("li-fig7", 2): {RANDOM: study(RANDOM, layers=(*layers(FLAT)[:3], layers(SPIKY)[3]))},
+    ("li-fig8", 0): {RANDOM: study(RANDOM, properties=properties(tensorization=4.1))},
+    ("li-fig8", 1): {RANDOM: study(RANDOM, properties=properties(noise=0.9, whole=1.0))},
+    ("li-fig8", 2): {RANDOM: study(RANDOM, properties=properties(noise=3.0, whole=16.0))},
+    ("li-fig8", 3): {RANDOM: study(RANDOM, properties=properties(kept=2))},
     ("li-table2", 0): {CP_VGG: study(CP_VGG, test_accuracy=0.869)},
     ("li-table2", 1): {CP_VGG: study(CP_VGG, train_accuracy=0.97)},
     ("li-table2", 2): {CP_VGG: study(CP_VGG, parameters=1001)},
@@ -102,3 +111,13 @@ def test_studies_survive_json(kind: str) -> None:
     assert TensorStudy.read(told) == one
     assert len(str(one.summary())) < len(str(one.to_json()))
     assert len(one.layers) == LAYERS
+
+
+def test_ratios_are_geometric_means_and_dead_layers_say_nothing() -> None:
+    mixed = (*properties(noise=0.5)[:2], *properties(noise=2.0)[2:])
+    one = {TRAINED: study(TRAINED, properties=mixed), CORRUPTED: study(CORRUPTED, properties=properties())}
+    assert EXPERIMENTS["li-fig3"].questions[2].number(one) == pytest.approx(1)
+    dead = {**one, TRAINED: study(TRAINED, properties=(*properties()[1:], *properties(noise=0.0)[:1]))}
+    assert judge("li-fig3", 2, [dead]).numbers == (None,)
+    assert judge("li-fig3", 2, [dead]).verdict == NOT_REPRODUCED
+    assert properties(whole=0.0)[0].relative_noise != properties(whole=0.0)[0].relative_noise, "not a number"

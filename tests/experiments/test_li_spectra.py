@@ -8,8 +8,10 @@ import torch
 from torch import nn
 
 from netpact.core.seed import Seed
-from netpact.datasets import ArraySamples
+from netpact.datasets import ArraySamples, Data
 from netpact.layers import CPConv2d
+from netpact.models import build, initialise, parse_model
+from netpact.papers.li.layer_properties import measure_properties
 from netpact.papers.li.pruning import measure_pruning, prune_by_threshold
 from netpact.papers.li.spectrum import decompose_to, layer_spectra
 
@@ -95,16 +97,28 @@ def test_pruning_keeps_the_components_from_the_threshold_on(threshold: float, ke
 
 
 def test_rows_of_pruning() -> None:
-    module, test = network(), samples()
-    rows = measure_pruning(module, test, (0.0, 1e-4, 0.3))
+    """A named network, so that its file can be opened; one component of one layer is 0."""
+    test = samples()
+    module = build(parse_model("cp-vgg:11-2-100-1", input_shape=(3, 6, 6), classes=4))
+    initialise(module, Seed(0))
+    layer = module.get_submodule("conv4")
+    assert isinstance(layer, CPConv2d)
+    with torch.no_grad():
+        layer.pointwise_out.weight[:, 3] = 0
+    module.eval()
+    rows = measure_pruning(module, Data("drawn", 4, samples(), test), (0.0, 1e-9, 1.0))
     whole = sum(one.numel() for one in module.parameters())
-    assert [row.parameters for row in rows] == [whole, whole - (3 + 9 + 5), whole - 4 * (3 + 9 + 5)]
-    assert [row.kept for row in rows] == [(5,), (4,), (1,)]
+    assert [row.parameters for row in rows[:2]] == [whole, whole - sum(layer.modes)]
+    assert rows[1].kept[3] == rows[0].kept[3] - 1 == layer.rank - 1
+    assert set(rows[2].kept) == {1}
     assert rows[0].accuracy == rows[1].accuracy, "a component of weight 0 says nothing"
     with torch.no_grad():
-        inputs = torch.tensor(test.inputs)
-        right = module(inputs).argmax(dim=1) == torch.tensor(test.labels)
+        right = module(torch.tensor(test.inputs)).argmax(dim=1) == torch.tensor(test.labels)
     assert rows[0].accuracy == pytest.approx(float(right.float().mean()))
+    # 8 bits for each weight lose little of it; fewer weights take fewer bytes.
+    assert all(abs(row.sealed_accuracy - row.accuracy) <= 0.1 for row in rows)
+    assert rows[2].message_bytes < rows[1].message_bytes
+    assert all(1 - row.sealed_accuracy <= row.bound <= 1 for row in rows)
 
 
 def test_a_layer_of_zeros_keeps_one_component() -> None:
@@ -114,3 +128,22 @@ def test_a_layer_of_zeros_keeps_one_component() -> None:
     assert first(other).rank == 1
     inputs = torch.tensor(samples(4).inputs)
     assert torch.equal(other(inputs), module(inputs))
+
+
+def test_properties_of_one_layer_by_hand() -> None:
+    """1 and 2 components of three: t and xi are sums of lambda times the largest gain of each kernel."""
+    torch.manual_seed(0)
+    module = nn.Sequential(CPConv2d(3, 4, 1, 3, bias=False), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 4))
+    data = Data("drawn", 4, samples(), samples())
+    (found,) = measure_properties(module, data)
+    spectrum = first(module).spectrum()  # kernels of one pixel have gain 1
+    assert found.components == 3
+    assert found.tensorization == pytest.approx(float(spectrum[0]))
+    assert found.noise == pytest.approx(float(spectrum[1:].sum()))
+    assert found.whole == pytest.approx(float(spectrum.sum()))
+    inputs = torch.tensor(data.train.inputs)  # type: ignore[attr-defined]
+    with torch.no_grad():
+        before, after = inputs.flatten(1).norm(dim=1), module[:3](inputs).norm(dim=1)
+    weight = first(module).dense().weight.detach()
+    assert found.cushion == pytest.approx(float((after / before).min() / weight.norm()), rel=1e-4)
+    assert 1 <= found.kept <= found.kept_validly <= 3

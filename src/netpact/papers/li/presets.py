@@ -10,6 +10,7 @@ from netpact.experiments import Case, Preset
 
 VGG, CP_VGG, WRN, CP_WRN = "vgg", "cp-vgg", "wrn", "cp-wrn"
 TRAINED, CORRUPTED, RANDOM = "cp-vgg-trained", "cp-vgg-corrupted", "cp-vgg-random"
+COMPARED = (TRAINED, CORRUPTED, RANDOM)
 NOISE = 0.5  # A.5: "For corrupted CP-VGG-16, we train the model under 50% of label noise"
 _STILL = 1e-6  # a learning rate at which batch norm sees the data and the weights stay where they are
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netpact.experiments import Study
+from netpact.papers.li.layer_properties import LayerProperties
 from netpact.papers.li.pruning import Pruned
 from netpact.papers.li.spectrum import LayerSpectrum
 from netpact.runs import JsonValue
@@ -17,11 +18,13 @@ class TensorStudy(Study):
     """One network, trained and measured.
 
     layers  the CP spectrum of each convolution
-    pruned  for each threshold; empty for a network without CP layers
+    pruned  for each threshold; empty where it was not asked for
+    properties  of the convolutions; empty where they were not asked for
     """
 
     layers: tuple[LayerSpectrum, ...]
     pruned: tuple[Pruned, ...] = ()
+    properties: tuple[LayerProperties, ...] = ()
 
     def summary(self) -> dict[str, JsonValue]:
         """Without the amplitudes."""
@@ -34,4 +37,5 @@ class TensorStudy(Study):
     def read(cls, record: Mapping[str, Any]) -> TensorStudy:
         layers = tuple(map(LayerSpectrum.read, record["layers"]))
         pruned = tuple(map(Pruned.read, record["pruned"]))
-        return cls(**{**record, "layers": layers, "pruned": pruned})
+        properties = tuple(map(LayerProperties.read, record["properties"]))
+        return cls(**{**record, "layers": layers, "pruned": pruned, "properties": properties})

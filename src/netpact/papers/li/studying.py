@@ -13,7 +13,8 @@ from netpact.datasets import Data
 from netpact.datasets.noise import add_label_noise
 from netpact.experiments import Case, Plan, Setting, train_network
 from netpact.models import build, initialise, parse_model
-from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, NOISE, PRESETS
+from netpact.papers.li.layer_properties import measure_properties
+from netpact.papers.li.presets import COMPARED, CORRUPTED, CP_VGG, NOISE, PRESETS
 from netpact.papers.li.pruning import measure_pruning
 from netpact.papers.li.spectrum import layer_spectra
 from netpact.papers.li.study import TensorStudy
@@ -25,11 +26,11 @@ def study_tensors(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
     asked = Setting.read(setting)
     prepare = corrupt_labels if asked.study == CORRUPTED else None
     trained = train_network(asked, prepare=prepare, start=start_by_default)
-    assert trained.data.test is not None, "train_network has tested it"
     return TensorStudy(
         **trained.study.facts(),
         layers=layer_spectra(trained.module, seed=trained.seed.child("decompose")),
-        pruned=measure_pruning(trained.module, trained.data.test) if asked.study in (CP_VGG, CP_WRN) else (),
+        pruned=measure_pruning(trained.module, trained.data) if asked.study == CP_VGG else (),
+        properties=measure_properties(trained.module, trained.data) if asked.study in COMPARED else (),
     ).to_json()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from netpact.core.percent import percent
+from netpact.core.percent import percent, percent_up
 from netpact.experiments import EXPERIMENTS, Experiment, Question
 from netpact.papers.li.comparing import Seeded
 from netpact.papers.li.presets import CP_VGG
@@ -47,6 +47,9 @@ def _show(found: Experiment) -> list[str]:
                 f"{study.pruned[0].parameters / row.parameters:.2f} ×",
                 percent(row.accuracy, places=2),
                 ", ".join(map(str, row.kept)),
+                count(row.message_bytes),
+                percent(row.sealed_accuracy, places=2),
+                percent_up(row.bound),
                 printed.get(row.threshold, "–"),
             )
             for row in study.pruned
@@ -57,13 +60,16 @@ def _show(found: Experiment) -> list[str]:
             "fewer",
             "test accuracy",
             "components of each layer",
+            "bytes of the file",
+            "its test accuracy",
+            "its certified bound on the error",
             "paper (CP-WRN-28-10)",
         )
         tables.append(frame_table(f"{study.model}, seed {study.seed}", heads, rows))
     return tables
 
 
-_ROWS = [Pruned(threshold, round(1e6 * size), accuracy / _POINTS, ()) for threshold, size, accuracy in _PRINTED]
+_ROWS = [Pruned(cut, round(1e6 * size), right / _POINTS, (), 0, 1.0, right / _POINTS) for cut, size, right in _PRINTED]
 
 EXPERIMENTS.add(
     PaperPlan(
