@@ -49,15 +49,7 @@ def train_network(
     start    the network before training; default: of Gaussian weights, see start_network
     """
     case = setting.case
-    data = open_data(setting.data, limit=case.limit, tested=setting.tested)
-    if data.train.fingerprint() != setting.fingerprint:
-        raise PactError("the data changed while the experiment was running", where=setting.data)
-    own = Seed(setting.seed).child("experiment", setting.study)
-    if prepare is not None:
-        data = prepare(data, own.child("labels"))
-    # Files of another setting or version in the same folder are not in the way.
-    told = encode_json([setting.fingerprint, setting.tested, asdict(case), __version__], where=setting.study)
-    files = Path(setting.out) / f"{setting.study}-{setting.seed}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    data, own, files = open_case(setting, prepare)
     monitor = Monitor(data, files.with_suffix(".jsonl"), every=case.every, bounds=watched) if case.every else None
     trained = train(
         (start_network if start is None else start)(case, data, own),
@@ -66,22 +58,38 @@ def train_network(
         checkpoint=files.with_suffix(".checkpoint"),
         on_epoch=monitor,
     ).module
+    study = describe_study(setting, data, trained)
+    return TrainedNetwork(trained, data, own, study, () if monitor is None else monitor.history)
+
+
+def open_case(setting: Setting, prepare: Callable[[Data, Seed], Data] | None = None) -> tuple[Data, Seed, Path]:
+    """The data of a study, its own seed, and where its files go, an ending to be added."""
+    data = open_data(setting.data, limit=setting.case.limit, tested=setting.tested)
+    if data.train.fingerprint() != setting.fingerprint:
+        raise PactError("the data changed while the experiment was running", where=setting.data)
+    own = Seed(setting.seed).child("experiment", setting.study)
+    # Files of another setting or version in the same folder are not in the way.
+    told = encode_json([setting.fingerprint, setting.tested, asdict(setting.case), __version__], where=setting.study)
+    name = f"{setting.study}-{setting.seed}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    return (data if prepare is None else prepare(data, own.child("labels"))), own, Path(setting.out) / name
+
+
+def describe_study(setting: Setting, data: Data, trained: nn.Module) -> Study:
     errors, count = error_rate(trained, data.train)
     assert data.test is not None, "open_data sees to it"
     test_errors, test_count = error_rate(trained, data.test)
-    study = Study(
+    return Study(
         study=setting.study,
         seed=setting.seed,
-        model=case.model,
+        model=setting.case.model,
         parameters=sum(parameter.numel() for parameter in trained.parameters()),
         data=data.name,
         fingerprint=data.train.fingerprint(),
         samples=count,
         train_accuracy=1 - errors / count,
         test_accuracy=1 - test_errors / test_count,
-        least=case.least,
+        least=setting.case.least,
     )
-    return TrainedNetwork(trained, data, own, study, () if monitor is None else monitor.history)
 
 
 def open_data(name: str, *, limit: int, tested: int) -> Data:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netpact.training import TrainOptions
 
 # Written out, as the table of recipes comes with torch and --help does not wait for it.
-_PAPERS = "arora-vgg, guha-mlp, guha-mlp-cifar10, li-vgg, li-wrn, rethinking-resnet"
+_PAPERS = "arora-vgg, guha-mlp, guha-mlp-cifar10, li-vgg, li-wrn, li-noise, rethinking-resnet"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,3 +36,15 @@ PAPER_RECIPES.add(
         silent="batch size (128 is used), augmentation (none is used)",
     )
 )
+
+# Appendix A.4 names no more than the "standard label noise setting (Han et al., 2018)". There: "Adam optimizer
+# (momentum=0.9) is with an initial learning rate of 0.001, and the batch size is set to 128 and we run 200 epochs";
+# their program lets the rate fall on a straight line from epoch 80 on.
+PAPER_RECIPES.add(
+    PaperRecipe(
+        name="li-noise",
+        options=TrainOptions(epochs=200, batch_size=128, learning_rate=0.001, schedule="cosine"),
+        source="Han et al. 2018, section 4, which Li et al. 2020, appendix A.4, follow",
+        silent="how the learning rate falls (a cosine is used)",
+    )
+)
