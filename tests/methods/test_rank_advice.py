@@ -13,17 +13,18 @@ import torch
 from torch import nn
 
 import netpact
-from netpact import PactError, Seed
+from netpact import PactError, Seed, cp_decompose
 from netpact.algebra import ALSOptions
 from netpact.core.json import encode_json
-from netpact.datasets import Data
+from netpact.datasets import Data, draw_samples
 from netpact.layers import CPConv2d, CPLinear
+from netpact.methods.cp_rounding import round_components
 from netpact.methods.low_rank_fitting import code_length
 from netpact.methods.rank_advice import RankAdvice, RankOptions, RankPoint
 from netpact.methods.rank_advice.choosing import choose, convex_hull, price_path
 from netpact.methods.rank_advice.records import Change
 
-QUICK = RankOptions(points=5, samples=60, bound_samples=60, als=ALSOptions(sweeps=40, starts=1), tolerance=0.1)
+QUICK = RankOptions(points=5, samples=60, bound_samples=60, tolerance=0.1)
 PLANTED = 3
 
 
@@ -59,27 +60,38 @@ def test_the_planted_rank_shows_in_the_curve(advice: RankAdvice) -> None:
     assert max(point.fit_error for point in above) < 1e-2
 
 
-def test_curves_do_not_rise(advice: RankAdvice) -> None:
-    """Each decomposition starts from the one before, so the error never rises."""
-    for layer in advice.layers:
-        errors = [point.fit_error for point in layer.points]
-        assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(errors)), layer.name
+def test_compressing_with_the_ranks_gives_what_was_measured(
+    module: nn.Sequential, digits: Data, advice: RankAdvice
+) -> None:
+    """The same layers in the message: their bytes, and the logits but for biases, which take 8 bits there."""
+    small = netpact.compress(netpact.trace(module, digits), netpact.CP(ranks=advice.ranks))
+    weights = {name: tensor for name, tensor in small.tensors.items() if len(tensor.shape) > 1}
+    bits = sum(map(code_length, weights.values())) + 40 * len(advice.ranks)
+    assert len(small.rewrites) == len(advice.ranks) > 0
+    assert bits / 8 == pytest.approx(advice.bytes)
+    samples = draw_samples(digits.train, QUICK.samples, QUICK.seed.child("samples"))
+    inputs, _ = next(iter(samples.batches(samples.count)))
+    made = netpact.seal(small).to_module(copy.deepcopy(module))
+    with torch.no_grad():
+        old, new = (net(torch.from_numpy(inputs)).double() for net in (module, made))
+    assert float((old - new).norm() / old.norm()) == pytest.approx(advice.together.logits, rel=0.02)
 
 
 def test_a_point_is_what_the_network_with_this_layer_does(module: nn.Sequential, digits: Data) -> None:
     """One rank of one layer, built by hand and run over the samples."""
     few, rank = digits.train, 1
-    options = RankOptions(points=1, samples=few.count, bound_samples=0, als=ALSOptions(sweeps=40, starts=1))
+    options = RankOptions(points=1, samples=few.count, bound_samples=0)
     found = netpact.advise_ranks(module, few, options)
     point = found.layers[1].points[0]
     conv = module[2]
     assert isinstance(conv, nn.Conv2d)
-    made = CPConv2d.from_dense(conv, rank, options=options.als, seed=options.seed.child("ranks", "2"))
-    bits = 40.0
-    for weight in (tensor for tensor in made.parameters() if tensor.dim() > 1):
-        coded = options.make_grid().round(weight.detach().double().numpy())
-        bits += code_length(coded)
-        weight.data.copy_(torch.from_numpy(coded.weights()).reshape(weight.shape))
+    made = CPConv2d.like(conv, rank)
+    components = cp_decompose(conv.weight, rank, merge_spatial=True, options=ALSOptions(100, 1e-4, 1))
+    coded = round_components(components, made, conv.weight.detach(), options.make_grid())
+    made = CPConv2d.like(conv, rank)
+    for name, tensor in coded.items():
+        made.get_parameter(name).data.copy_(torch.from_numpy(tensor.weights()))
+    bits = sum(map(code_length, coded.values())) + 40
     changed = copy.deepcopy(module)
     changed[2] = made
     inputs, labels = next(iter(few.batches(few.count)))
@@ -125,14 +137,14 @@ def test_all_together_keeps_the_tolerance(module: nn.Sequential, digits: Data, a
     assert advice.bytes < advice.bytes_before
     assert advice.ranks == {layer.name: layer.rank for layer in advice.layers if layer.rank is not None}
     strict = netpact.advise_ranks(
-        module, digits.train, RankOptions(points=5, samples=60, bound_samples=0, als=QUICK.als, tolerance=0.0, bits=12)
+        module, digits.train, RankOptions(points=5, samples=60, bound_samples=0, tolerance=0.0, bits=12)
     )
     assert strict.together.decisions == 0
     planted = strict.layers[1]
     assert PLANTED <= (planted.rank or 0) < 2 * PLANTED
     assert planted.chosen.bytes < planted.as_it_is.bytes / 3
     loose = netpact.advise_ranks(
-        module, digits.train, RankOptions(points=5, samples=60, bound_samples=0, als=QUICK.als, tolerance=0.9, bits=12)
+        module, digits.train, RankOptions(points=5, samples=60, bound_samples=0, tolerance=0.9, bits=12)
     )
     assert loose.bytes < strict.bytes
 
@@ -232,7 +244,6 @@ def test_the_record_is_the_same_again_and_is_json(module: nn.Sequential, digits:
         {"bound_samples": -1},
         {"bits": 1},
         {"grid": "round"},
-        {"als": 3},
         {"seed": 3},
     ],
 )

@@ -20,7 +20,7 @@ class RanksOptions:
     samples: int = option(1000, "N", "Samples that changes are measured on.")
     bound_samples: int = option(50, "N", "Samples with a deviation bound; 0: none, which is faster.")
     curves: bool = option(False, None, "List every rank tried, not only the recommended ones.")
-    seed: int = option(0, "N", "Seed of samples and decompositions.")
+    seed: int = option(0, "N", "Seed of the choice of samples.")
 
 
 def ranks(model: ModelName, data: DataName, options: RanksOptions, pages: PageOptions, run: RunOptions) -> None:

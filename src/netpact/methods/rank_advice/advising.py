@@ -60,7 +60,7 @@ def _draw_all(curves: Curves, subjects: list[Subject], progress: Progress | None
 
     for subject in subjects:
         drawn[subject.name] = curves.draw(subject, teller(done))
-        done += len(drawn[subject.name].points)
+        done += len(subject.ranks(curves.options.points)) + 1
     return drawn
 
 
@@ -96,7 +96,7 @@ def _advise(curve: Curve, rank: int | None, *, failed: bool) -> LayerAdvice:
     subject, own = curve.subject, curve.as_it_is
     points = curve.points[:-1]
     chosen = next((point for point in points if point.rank == rank), None)
-    form = "dense" if "CP" not in subject.kind else f"at rank {subject.most}"
+    form = "dense" if "CP" not in subject.kind else f"at rank {subject.most + 1}"
     if chosen is not None:
         moved = percent(chosen.change.decisions, places=2)
         why = f"{chosen.bytes:,.0f} bytes instead of {own.bytes:,.0f}; alone it changes {moved} of the decisions"

@@ -22,8 +22,6 @@ from netpact.methods.rank_advice.records import RankPoint
 from netpact.methods.rank_advice.subjects import Subject
 from netpact.network import Network
 
-_STEP_BITS = 40  # of the change of structure in the message, about
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -53,21 +51,18 @@ class Curves:
         self._grid = options.make_grid()
 
     def draw(self, subject: Subject, tell: Callable[[int], None]) -> Curve:
-        options, points, modules = self.options, list[RankPoint](), dict[int | None, nn.Module]()
-        ranks = subject.ranks(options.points)
-        dense = _dense(subject.part)
-        for layer, error in subject.layers(ranks, options.als, options.seed.child("ranks", subject.name)):
-            modules[layer.rank], bits = round_weights(layer, self._grid)
-            points.append(self._point(subject, dense, modules[layer.rank], bits + _STEP_BITS, layer.rank, error))
+        points, modules = list[RankPoint](), dict[int | None, nn.Module]()
+        for found in subject.layers(self.options.points, self._grid):
+            modules[found.rank] = found.layer
+            points.append(self._point(subject, found.rank, found.layer, found.bits, found.fit_error))
             tell(len(points))
         modules[None], bits = round_weights(subject.part, self._grid)
-        points.append(self._point(subject, dense, modules[None], bits, None, 0.0))
-        tell(len(points))
+        points.append(self._point(subject, None, modules[None], bits, 0.0))
+        tell(len(subject.ranks(self.options.points)) + 1)
         return Curve(subject, tuple(points), modules)
 
-    def _point(
-        self, subject: Subject, dense: nn.Module, layer: nn.Module, bits: float, rank: int | None, fit_error: float
-    ) -> RankPoint:
+    def _point(self, subject: Subject, rank: int | None, layer: nn.Module, bits: float, fit_error: float) -> RankPoint:
+        dense = _dense(subject.part)
         composed = _dense(layer)
         weight_change, bound = self.bounder.bound(subject.name, composed)
         return RankPoint(

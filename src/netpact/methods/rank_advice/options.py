@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netpact.algebra import ALSOptions
 from netpact.core.checks import check_instance, check_integer, check_number
 from netpact.core.seed import Seed
 from netpact.methods.grids import Grid, default_bits, make_grid
@@ -21,7 +20,7 @@ class RankOptions:
     samples        that changes are measured on, drawn from those given
     bound_samples  of these, how many get a deviation bound, which takes longer; 0 for none
     bits, grid     how factors and weights are rounded: as for compress
-    als            of the decompositions; each starts from the one of the rank before
+    seed           of the choice of samples
     """
 
     tolerance: float = 0.01
@@ -30,7 +29,6 @@ class RankOptions:
     bound_samples: int = 50
     bits: int | None = None
     grid: str = "uniform"
-    als: ALSOptions = field(default_factory=lambda: ALSOptions(sweeps=100, starts=1))
     seed: Seed = field(default_factory=lambda: Seed(0))
 
     def __post_init__(self) -> None:
@@ -38,7 +36,6 @@ class RankOptions:
         check_integer(self.points, where="points", least=1)
         check_integer(self.samples, where="samples", least=1)
         check_integer(self.bound_samples, where="bound_samples", least=0)
-        check_instance(self.als, ALSOptions, where="als")
         check_instance(self.seed, Seed, where="seed")
         make_grid(self.grid, bits=self.bits)
         if self.bits is None:

@@ -1,32 +1,42 @@
-"""The layers of a network that have a CP form, and what they are at a rank."""
+"""The layers of a network that have a CP form, and what they are at a rank: as the method CP makes them."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import torch
 from torch import nn
 
-from netpact.algebra import ALSOptions, CPDecomposition, cp_decompose
-from netpact.core.seed import Seed
+from netpact.algebra import CPDecomposition
 from netpact.layers import Chain, CPConv2d, CPLinear
 from netpact.layers.ranks import cp_modes
+from netpact.methods.cp import cp_candidates, put_components
+from netpact.methods.cp_components import Layer, take_components
+from netpact.methods.grids import Grid
 from netpact.network import Network
 
-CPLayer = CPConv2d | CPLinear
+
+class AtRank(NamedTuple):
+    """A layer with its numbers rounded, what it takes in a message, and |W - W_R|_F / |W|_F before rounding."""
+
+    rank: int
+    layer: CPConv2d | CPLinear
+    bits: float
+    fit_error: float
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A convolution without groups, a linear layer, or one of these in CP form.
 
-    most  the largest rank to look at: of a dense layer with as many parameters, of a CP layer one below its own
+    most  the largest rank to look at: the last one with fewer parameters than the layer
     """
 
     name: str
-    part: nn.Conv2d | nn.Linear | CPLayer
+    part: Layer
     most: int
 
     @property
@@ -43,46 +53,44 @@ class Subject:
         steps = max(points - 1, 1)
         return sorted({round(self.most ** (step / steps)) for step in range(points)})
 
-    def layers(self, ranks: Sequence[int], options: ALSOptions, seed: Seed) -> Iterator[tuple[CPLayer, float]]:
-        """For each of the rising ranks the layer, and |W - W_R|_F / |W|_F.
+    def layers(self, points: int, grid: Grid) -> Iterator[AtRank]:
+        """A dense layer is decomposed, a CP layer keeps its largest components."""
+        whole = self.part.components() if isinstance(self.part, (CPConv2d, CPLinear)) else None
+        for rank in self.ranks(points):
+            found = take_components(self.part, rank)
+            if found is None or not found.rank:
+                continue  # weights of 0 have no components
+            coded = put_components(self.part, found, grid)
+            layer = self._shell(found.rank)
+            with torch.no_grad():
+                for name, tensor in coded.weights.items():
+                    layer.get_parameter(name).copy_(torch.from_numpy(tensor.weights()))
+            yield AtRank(rank, layer, coded.bits, found.relative_error if whole is None else _rest(whole, rank))
 
-        A dense layer is decomposed, each time from the components of the rank before and random ones; a CP layer keeps
-        its largest components.
-        """
-        if isinstance(self.part, (CPConv2d, CPLinear)):
-            whole = self.part.components()
-            for rank in ranks:
-                yield self.part.truncate(rank), _rest(whole, rank)
-            return
-        found: CPDecomposition | None = None
-        for rank in ranks:
-            part = self.part
-            made = CPConv2d.like(part, rank) if isinstance(part, nn.Conv2d) else CPLinear.like(part, rank)
-            tensor = made.tensor_of(part.weight.detach())
-            found = cp_decompose(tensor, rank, options=options, seed=seed, start=found)
-            made.set_components(found)
-            yield made, found.relative_error
+    def _shell(self, rank: int) -> CPConv2d | CPLinear:
+        part = self.part
+        if isinstance(part, (CPConv2d, CPLinear)):
+            return part.truncate(rank)
+        return CPConv2d.like(part, rank) if isinstance(part, nn.Conv2d) else CPLinear.like(part, rank)
 
 
 def find_subjects(network: Network) -> tuple[list[Subject], list[tuple[str, str]]]:
     """The layers that have a CP form, and the names of the others that have a matrix of weights, with the reason."""
-    owners = Counter(id(tensor) for part in network.module.modules() for tensor in part.parameters(recurse=False))
-    lent = {id(network.module.get_parameter(name)) for name in network.strays}
     run = {layer.name for layer in network.layers}
-    found, left_out, inside = list[Subject](), list[tuple[str, str]](), set[int]()
+    candidates, chains = cp_candidates(network), [p for p in network.module.modules() if isinstance(p, Chain)]
+    inside = {id(part) for chain in chains for part in chain.modules() if part is not chain}
+    found, left_out = list[Subject](), list[tuple[str, str]]()
     for name, part in network.module.named_modules():
         if id(part) in inside or not (isinstance(part, Chain) or _has_matrix(part)):
             continue
-        parts = {part, *part.modules()} if isinstance(part, Chain) else {part}
-        inside |= {id(one) for one in parts}
         if not any(layer == name or layer.startswith(f"{name}." if name else "") for layer in run):
             left_out.append((name, "it is never run"))
-        elif any(owners[id(tensor)] > 1 or id(tensor) in lent for tensor in part.parameters()):
-            left_out.append((name, "its weights serve elsewhere too"))
-        elif why := _no_form(part):
-            left_out.append((name, why))
+        elif name not in candidates:
+            left_out.append((name, _no_form(part)))
+        elif (most := _largest_rank(part)) < 1:
+            left_out.append((name, "rank 1 has as many parameters as the layer, or more"))
         else:
-            found.append(Subject(name, part, _largest_rank(part)))
+            found.append(Subject(name, candidates[name], most))
     return found, left_out
 
 
@@ -91,22 +99,18 @@ def _has_matrix(part: nn.Module) -> bool:
 
 
 def _no_form(part: nn.Module) -> str:
-    """Why a layer has no CP form of fewer parameters; "" if it has one."""
     if type(part) is nn.Conv2d and part.groups > 1:
         return "a convolution with groups has no CP form"
-    if type(part) not in (nn.Conv2d, nn.Linear, CPConv2d, CPLinear):
-        return f"{type(part).__name__} has no CP form"
-    if _largest_rank(part) >= 1:
-        return ""
-    return "it has rank 1" if isinstance(part, Chain) else "rank 1 has more parameters than the layer"
+    plain = type(part) in (nn.Conv2d, nn.Linear, CPConv2d, CPLinear)
+    return "its weights serve elsewhere too" if plain else f"{type(part).__name__} has no CP form"
 
 
 def _largest_rank(part: nn.Module) -> int:
-    """Of a dense layer: of equal parameter count, and never more than any tensor of this shape needs."""
+    """With fewer parameters than the layer has, and never more than any tensor of this shape needs."""
     if isinstance(part, (CPConv2d, CPLinear)):
         return part.rank - 1
     modes = cp_modes(part)
-    return math.prod(modes) // max(sum(modes), max(modes))
+    return min((math.prod(modes) - 1) // sum(modes), math.prod(modes) // max(modes))
 
 
 def _rest(found: CPDecomposition, rank: int) -> float:
