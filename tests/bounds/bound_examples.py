@@ -7,10 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from netpact.algebra import polyadic_form
 from netpact.bounds import EstimateOptions
 from netpact.bounds.facts import Facts
 from netpact.bounds.norms import LayerNorms
 from netpact.datasets import Data, as_data
+from netpact.measurements.tensors import LayerTensor, TensorProperties, TensorProvenance
 from netpact.papers.arora.stability import LayerStability, Stability
 
 Matrix = NDArray[np.float64]
@@ -58,6 +60,7 @@ def make_facts(*matrices: Matrix, gamma: float = 0.5, stability: Stability | Non
     known = {
         "norms": tuple(norms_by_loops(matrix) for matrix in matrices),
         "stability": stability,
+        "tensors": make_tensors(*matrices),
         "depth": len(matrices),
         "parameters": sum(matrix.size for matrix in matrices),
         "classes": len(matrices[-1]),
@@ -70,6 +73,27 @@ def make_facts(*matrices: Matrix, gamma: float = 0.5, stability: Stability | Non
         "has_biases": False,
     }
     return Facts(EstimateOptions(), known=known, gamma=gamma)
+
+
+def make_tensors(*matrices: Matrix) -> TensorProperties:
+    """As if each cushion was 1/2 and the largest output of length 3."""
+    layers = tuple(
+        LayerTensor(
+            name=f"layer{place}",
+            kind="linear",
+            components=(found := polyadic_form(torch.from_numpy(matrix))),
+            gains=torch.ones(found.rank, dtype=torch.float64),
+            residual=0.0,
+            frobenius=float(np.linalg.norm(matrix)),
+            cushion=0.5,
+            reshaping=1.0,
+            places=1,
+            skip=False,
+        )
+        for place, matrix in enumerate(matrices)
+    )
+    told = TensorProvenance("0", "chain", "made up", "sha256:0", 0, folded=False, decomposition="exact")
+    return TensorProperties(layers, 3.0, 100, told)
 
 
 def change_facts(facts: Facts, **known: object) -> Facts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -54,6 +54,16 @@ class Drawn:
 
 def truncated(found: CPDecomposition, rank: int) -> CPDecomposition:
     return CPDecomposition(found.weights[:rank], tuple(f[:, :rank] for f in found.factors), found.shape, 0.0)
+
+
+def with_decay(drawn: Drawn, factor: float = 0.2) -> Drawn:
+    """The r-th component times factor^r: a spectrum of which few components matter."""
+    network = copy.deepcopy(drawn.network)
+    for layer in cp_layers(network):
+        found = layer.components()
+        weights = found.weights * factor ** torch.arange(found.rank, dtype=torch.float64)
+        layer.set_components(CPDecomposition(weights, found.factors, found.shape, 0.0))
+    return replace(drawn, network=network)
 
 
 def cp_layers(network: nn.Module) -> list[CPLayer]:
@@ -138,7 +148,7 @@ def _term(
     dense = layer.dense()
     rho, gains, root = 1.0, torch.ones(components.rank, dtype=torch.float64), 1.0
     if isinstance(layer, CPLinear):
-        rho = max(_reshaping(row, layer.in_shape) for row in x)
+        rho = 1.0 if printed and not connected else max(_reshaping(row, layer.in_shape) for row in x if row.any())
     else:
         sides = x.shape[2:] if printed else (_FINE, _FINE)
         root = math.sqrt(x.shape[2] * x.shape[3]) if printed else 1.0
@@ -148,7 +158,7 @@ def _term(
         split = squares.reshape(len(squares), stride, sides[0] // stride, stride, sides[1] // stride)
         gains = (split.mean(dim=(1, 3)).amax(dim=(1, 2))).sqrt() / root
     frobenius = float(dense.weight.detach().norm())
-    zeta = min(float(b.norm() / (frobenius * a.norm())) for a, b in zip(x, after, strict=True)) * root
+    zeta = min(float(b.norm() / (frobenius * a.norm())) for a, b in zip(x, after, strict=True) if a.any()) * root
     sizes = components.weights * gains
     between = 1.0 if printed else slope
     gain = between * float(sizes[:rank].sum()) + skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,8 @@ from torch.nn import functional
 
 from netpact.algebra import CPDecomposition
 from netpact.layers import CPConv2d, CPLinear
+from netpact.measurements.tensors import tensor_properties
+from netpact.methods.ranks_from_margin import find_ranks
 
 SEEDS = range(20)
 
@@ -104,6 +108,29 @@ def test_pooling_with_overlap_can_enlarge_an_error() -> None:
     valid = terms_by_definition(drawn)
     assert valid.error / 2 < drawn.measured() <= valid.error
     assert drawn.measured() > 0.98 * valid.error, "and no smaller constant will do"
+
+
+def test_equation_5_takes_the_factors_of_later_layers_at_the_wrong_rank() -> None:
+    """(5) has t_j^(i) of the layers i > k at the rank j of layer k. Algorithm 3 has the ranks chosen for them.
+
+    The second layer is ten equal components of 0.1, which add up: t_1 = 0.1, t_10 = 1. The first loses 0.5 of the only
+    channel that the second one reads. zeta |M|_F is sqrt(5/8) and sqrt(1/5), eps = 0.3: by (5) one component of the
+    first layer is enough, 0.5 * 0.1 <= 0.15 sqrt(1/8). Then nothing is left of the output.
+    """
+    axes, ones = torch.eye(2), torch.ones(1, 10)
+    first, second = (CPConv2d(2, 2, 1, rank, bias=False) for rank in (2, 10))
+    first.set_components(CPDecomposition(torch.tensor([1.0, 0.5]), (axes, axes, ones[:, :2]), (2, 2, 1, 1), 0.0))
+    equal = (axes[:, :1].expand(2, 10), axes[:, 1:].expand(2, 10), ones)
+    second.set_components(CPDecomposition(torch.full((10,), 0.1), equal, (2, 2, 1, 1), 0.0))
+    network = nn.Sequential(first, nn.ReLU(), second, nn.Flatten()).eval()
+    drawn, eps = Drawn(network, torch.ones(1, 2, 3, 3), (1, 10)), 0.3
+    layers = terms_by_definition(drawn).layers
+    left = layers[0].signal * layers[1].signal
+    assert left == pytest.approx(math.sqrt(1 / 8), rel=1e-5)
+    assert eps / 2 * left >= 0.5 * 0.1, "equation (5) at j = 1"
+    assert drawn.measured() == pytest.approx(1.0)
+    chosen = find_ranks(tensor_properties(network, drawn.samples), eps=eps)
+    assert [layer.rank for layer in chosen.layers] == [2, 10]
 
 
 def test_parameters_of_a_linear_layer() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from netpact.core.checks import check_flag, check_integer
 from netpact.core.errors import PactError
@@ -24,8 +25,8 @@ def state_lemma(properties: TensorProperties, ranks: Sequence[int], *, as_printe
     Equation (59) has M in the place of the first M^, with which it is no identity. L is the Lipschitz constant of what
     lies between the layers, 1 for ReLU and for pooling without overlap. Biases may be there, the same in both networks.
 
-    as_printed  with the paper's conventions: c_r and zeta both miss the factor sqrt(HW), in E.8 |A_l|_F is not there,
-                and the decomposition leaves no residual
+    as_printed  with the paper's conventions: c_r and zeta both miss the factor sqrt(HW), E.8 has no |A_l|_F, no
+                decomposition leaves a residual, and nothing between the layers enlarges an error
     """
     check_flag(as_printed, where="as_printed")
     layers = properties.layers
@@ -33,11 +34,9 @@ def state_lemma(properties: TensorProperties, ranks: Sequence[int], *, as_printe
         raise PactError(f"must be one rank for each of {len(layers)} layers, got {len(ranks)}", where="ranks")
     connected = all(layer.kind == "linear" for layer in layers)
     name = "F.3" if any(layer.skip for layer in layers) else "E.8" if connected else "D.4"
-    shown = tuple(layer.as_printed() for layer in layers) if as_printed else layers
-    terms = [_state(layer, rank) for layer, rank in zip(shown, ranks, strict=True)]
-    if as_printed and name == "E.8":  # it divides t by zeta alone; here every t is divided by zeta |A|_F
-        terms = [replace(term, gain=term.gain * layer.frobenius) for term, layer in zip(terms, layers, strict=True)]
-    return LemmaBound(name=name, printed=as_printed, layers=tuple(terms))
+    state = partial(_state_printed, lemma=name) if as_printed else _state
+    terms = tuple(state(layer, rank) for layer, rank in zip(layers, ranks, strict=True))
+    return LemmaBound(name=name, printed=as_printed, layers=terms)
 
 
 def _state(layer: LayerTensor, rank: int) -> LayerTerm:
@@ -50,3 +49,10 @@ def _state(layer: LayerTensor, rank: int) -> LayerTerm:
         gain=layer.lipschitz * float(layer.tensorization()[rank]) + layer.skip,
         signal=layer.cushion * layer.frobenius,
     )
+
+
+def _state_printed(layer: LayerTensor, rank: int, *, lemma: str) -> LayerTerm:
+    """rho is in E.8 alone, which divides t by zeta without |A|_F; F.3 has t + 1 at every layer."""
+    shown = layer.as_printed()
+    term = _state(replace(shown, skip=lemma == "F.3", reshaping=shown.reshaping if lemma == "E.8" else 1.0), rank)
+    return replace(term, gain=term.gain * layer.frobenius) if lemma == "E.8" else term
