@@ -31,23 +31,30 @@ class Scan:
     def __init__(self, distinct: DistinctValues) -> None:
         values, at_least = distinct.values, distinct.at_least
         self.above = at_least
-        self.depth = -log_ratio(values[-1], values)  # log(u_i / u_m)
+        self.height = log_ratio(values[-1], values)  # log(u_m / u_i)
         # sum log(w / u_k) is a sum of positive terms, one for each gap between neighbours: no digits cancel.
-        gaps = log_ratio(values[1:], values[:-1]) * at_least[1:-1]
-        self.exponents = at_least[:-2] / np.cumsum(gaps[::-1])[::-1]
+        sums = log_ratio(values[1:], values[:-1])
+        sums *= at_least[1:-1]
+        np.cumsum(sums[::-1], out=sums[::-1])
+        self.exponents = np.divide(at_least[:-2], sums, out=sums)
         self.candidates = len(values) - 1
 
     def distance(self, k: int) -> tuple[float, int]:
         """D_k, and the place i of its maximum."""
-        model = np.exp(self.exponents[k] * (self.depth[k] - self.depth[k:]))
-        shares = self.above[k:] / self.above[k]
-        found = np.maximum(shares[:-1] - model, model - shares[1:])
-        place = int(found.argmax())
-        return float(found[place]), k + place
+        largest, place = -1.0, k
+        for start in range(k, self.candidates + 1, _BLOCK):
+            places = slice(start, start + _BLOCK)
+            model = np.exp(self.exponents[k] * (self.height[places] - self.height[k]))
+            shares = self.above[start : start + len(model) + 1] / self.above[k]
+            found = np.maximum(shares[:-1] - model, model - shares[1:])
+            first = int(found.argmax())
+            if found[first] > largest:
+                largest, place = float(found[first]), start + first
+        return largest, place
 
     def deviations(self, k: Places, i: Places) -> NDArray[np.float64]:
         """What D_k is the maximum of, for i >= k."""
-        model = np.exp(self.exponents[k] * (self.depth[k] - self.depth[i]))
+        model = np.exp(self.exponents[k] * (self.height[i] - self.height[k]))
         return np.maximum(self.above[i] / self.above[k] - model, model - self.above[i + 1] / self.above[k])
 
     def place_within(self, k: Places, share: float) -> Places:

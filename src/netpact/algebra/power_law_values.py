@@ -45,11 +45,15 @@ def sort_values(values: Tensor | NDArray[np.number]) -> DistinctValues:
 
 def log_ratio(larger: Floats | float, smaller: Floats | float) -> Floats:
     """log(larger / smaller) >= 0 with nearly all of its digits, however near or far the two are."""
-    larger, smaller = np.asarray(larger), np.asarray(smaller)
+    upper, lower = np.broadcast_arrays(larger, smaller)
+    found: Floats = upper - lower
     with np.errstate(over="ignore"):
-        ratio = (larger - smaller) / smaller
+        found /= lower
+    np.log1p(found, out=found)
     # A quotient beyond all floats: nothing is lost by the difference of two logarithms then.
-    return np.where(np.isfinite(ratio), np.log1p(ratio), np.log(larger) - np.log(smaller))
+    beyond = np.isinf(found)
+    found[beyond] = np.log(upper[beyond]) - np.log(lower[beyond])
+    return found
 
 
 def _as_numbers(values: Tensor | NDArray[np.number]) -> NDArray[np.number]:
