@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,8 +17,8 @@ from netpact.coding.forms import CodedTensor, Exact, Zero
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
 from netpact.deviations import deviation_bound, twins
-from netpact.layers import Factored
-from netpact.layers.rewrites import Fold, LowRankLayer, RemoveChannels, Step, apply_steps
+from netpact.layers import CPConv2d, CPLinear, Factored, TuckerConv2d
+from netpact.layers.rewrites import CPLayer, Fold, LowRankLayer, RemoveChannels, Step, TuckerLayer, apply_steps
 from netpact.models import OwnModule
 from netpact.network import trace
 from netpact.network.folding import carry_fold
@@ -40,7 +41,16 @@ class Net(nn.Module):
 
 FOLDS = (Step(2, Fold(1)), Step(4, Fold(0)))
 FACTORS = (Step(1, LowRankLayer(3)), Step(5, LowRankLayer(2)), Step(9, LowRankLayer(4)))
-LISTS = {"folds": FOLDS, "factors": FACTORS, "both": (*FOLDS, *FACTORS)}
+COMPONENTS = (Step(1, CPLayer(5, 0, 0)), Step(6, CPLayer(20, 0, 0)), Step(11, CPLayer(9, 6, 2)))
+CORES = (Step(1, TuckerLayer(4, 2)), Step(6, TuckerLayer(5, 5)))
+LISTS = {
+    "folds": FOLDS,
+    "factors": FACTORS,
+    "both": (*FOLDS, *FACTORS),
+    "components": COMPONENTS,
+    "folded components": (*FOLDS, *COMPONENTS),
+    "cores": CORES,
+}
 
 
 def network(seed: int) -> Net:
@@ -61,13 +71,17 @@ def samples(seed: int, count: int = 40, scale: float = 1.0) -> ArraySamples:
 
 
 def rewritten(module: nn.Module, steps: tuple[Step, ...]) -> nn.Module:
-    """In float64: folds carried over, factors by singular values."""
+    """In float64: folds carried over, factors by singular values or by decomposition."""
     module = module.double()
     for step in steps:
         if isinstance(step.rewrite, Fold):
             module = carry_fold(module, step)
             continue
         old: Any = list(module.modules())[step.layer]
+        if isinstance(step.rewrite, (CPLayer, TuckerLayer)):
+            module = apply_steps(module, [step])
+            set_chain(list(module.modules())[step.layer], old)
+            continue
         u, s, v = torch.linalg.svd(old.weight.detach().flatten(1), full_matrices=False)
         module = apply_steps(module, [step])
         pair: Any = list(module.modules())[step.layer]
@@ -80,9 +94,25 @@ def rewritten(module: nn.Module, steps: tuple[Step, ...]) -> nn.Module:
     return module
 
 
-def compressed(seed: int, steps: tuple[Step, ...], *, arithmetic: str = "float32") -> Compressed:
+@torch.no_grad()
+def set_chain(chain: Any, old: Any) -> None:
+    """The chain that is nearest to a dense layer, or the largest components of a CP layer."""
+    if isinstance(old, (CPConv2d, CPLinear)):
+        found = old.truncate(chain.rank)
+    elif isinstance(chain, CPLinear):
+        found = CPLinear.from_dense(old, chain.rank, in_shape=chain.in_shape, out_shape=chain.out_shape)
+    elif isinstance(chain, CPConv2d):
+        found = CPConv2d.from_dense(old, chain.rank)
+    else:
+        found = TuckerConv2d.from_dense(old, chain.ranks)
+    chain.load_state_dict(found.state_dict())
+
+
+def compressed(
+    seed: int, steps: tuple[Step, ...], *, arithmetic: str = "float32", make: Callable[[int], Any] = network
+) -> Compressed:
     """Rounded to float32 and written exactly."""
-    found = rewritten(network(seed), steps).float()
+    found = rewritten(make(seed), steps).float()
     tensors = {}
     for name, tensor in [*found.named_parameters(), *found.named_buffers()]:
         values = tensor.detach().numpy().astype(np.float32)
@@ -91,7 +121,7 @@ def compressed(seed: int, steps: tuple[Step, ...], *, arithmetic: str = "float32
             from netpact.methods.fitting import keep_integers
 
             tensors[name] = keep_integers(values.astype(np.int64))
-    assert list(tensors) == [slot.name for slot in own_slots(network(seed), steps)]
+    assert list(tensors) == [slot.name for slot in own_slots(make(seed), steps)]
     return Compressed(OwnModule(SHAPE, CLASSES), tensors, arithmetic, rewrites=steps)
 
 
@@ -269,3 +299,143 @@ def test_a_composition_that_would_be_rounded_is_refused(monkeypatch: pytest.Monk
     torch.testing.assert_close(twins.compose_exactly(module)(x), module.double()(x), rtol=0, atol=0)
     plain = nn.Sequential(nn.Linear(3, 2))
     assert twins.compose_exactly(plain) is plain
+
+
+def cp_network(seed: int) -> Net:
+    """With layers in CP form, as if trained so."""
+    module = network(seed)
+    module.conv, module.again = CPConv2d(2, 6, 3, 7, padding=1, bias=False), CPConv2d(6, 6, 3, 24, stride=2, padding=1)  # type: ignore[assignment]
+    module.fc = CPLinear(54, CLASSES, 12)  # type: ignore[assignment]
+    return module.eval()
+
+
+PRUNED = (Step(1, CPLayer(5, 0, 0)), Step(6, CPLayer(20, 0, 0)), Step(11, CPLayer(9, 0, 0)))
+
+
+@pytest.mark.parametrize("steps", [PRUNED, ()], ids=["pruned", "as it was"])
+@pytest.mark.parametrize("arithmetic", ["float32", "float64"])
+def test_the_bound_covers_what_pruned_components_change(steps: tuple[Step, ...], arithmetic: str) -> None:
+    """The original's chains are composed as well; the difference of the composed maps is what counts."""
+    for seed in range(2):
+        module, data = cp_network(seed), samples(seed)
+        pact = seal(compressed(seed, steps, arithmetic=arithmetic, make=cp_network))
+        bound = deviation_bound(module, pact, data)
+        assert [part.name for part in bound.layers] == ["conv", "norm", "again", "late", "fc"]
+        x = torch.from_numpy(next(iter(data.batches(40)))[0])
+        with torch.no_grad():
+            ours = pact.to_module(cp_network(seed))(x.to(getattr(torch, arithmetic))).double()
+            for theirs in (module(x).double(), cp_network(seed).double()(x.double())):
+                assert (torch.linalg.vector_norm(theirs - ours, dim=1).numpy() <= bound.bounds).all()
+        assert (bound.bounds.max() < 2e-3) == (not steps), "the same numbers differ by rounding alone"
+        assert (bound.measured.min() > 2e-3) == bool(steps)
+
+
+LAST = {
+    "factors": (network, Step(5, LowRankLayer(2))),
+    "components": (network, Step(5, CPLayer(9, 6, 2))),
+    "pruned": (cp_network, Step(11, CPLayer(9, 0, 0))),
+}
+
+
+@pytest.mark.parametrize("name", LAST)
+def test_of_the_last_layer_the_bound_is_the_difference_itself(name: str) -> None:
+    """|(W - W^) h| of the composed maps, and the rounding of all runs: a median ratio of 1.00 to 1.02, so 5 % less is wrong."""
+    make, step = LAST[name]
+    ratios = []
+    for seed in range(2):
+        bound = deviation_bound(make(seed), compressed(seed, (step,), make=make), samples(seed))
+        assert (bound.measured <= bound.bounds).all()
+        ratios.append(float(np.median(bound.bounds / bound.measured)))
+    assert 1 <= min(ratios) <= max(ratios) < 1.05, ratios
+
+
+def test_a_composed_layer_that_is_not_what_runs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a wrong composition is in the gap: the bound stays true."""
+    module, data, coded = network(1), samples(1), compressed(1, COMPONENTS)
+    usual = deviation_bound(module, coded, data)
+    dense = CPConv2d.dense
+
+    def poor(self: CPConv2d) -> nn.Conv2d:
+        layer = dense(self)
+        layer.weight.data.mul_(1.5)
+        return layer
+
+    monkeypatch.setattr(CPConv2d, "dense", poor)
+    bound = deviation_bound(module, coded, data)
+    assert (bound.measured <= bound.bounds).all()
+    assert np.median(bound.bounds) > 1.2 * np.median(usual.bounds)
+
+
+def chain_on_grid(kind: str, *, seed: int, bits: int) -> Any:
+    made: dict[str, Callable[[], Any]] = {
+        "conv": lambda: CPConv2d(4, 3, 2, 5),
+        "linear": lambda: CPLinear(6, 8, 4),
+        "tucker": lambda: TuckerConv2d(4, 5, 2, (3, 2)),
+    }
+    chain, random = made[kind](), np.random.default_rng(seed)
+    with torch.no_grad():
+        for parameter in chain.parameters():
+            whole = random.integers(-(2**bits), 2**bits, parameter.shape)
+            parameter.copy_(torch.from_numpy(whole * 2.0 ** -random.integers(0, 9)))
+    return chain.double()
+
+
+def exact_weight(chain: Any) -> Any:
+    """Entry by entry in fractions."""
+    numbers = {
+        name: np.vectorize(Fraction, otypes=[object])(p.detach().numpy()) for name, p in chain.named_parameters()
+    }
+    if isinstance(chain, CPConv2d):
+        out, narrow, taps = (numbers[f"{part}.weight"] for part in ("pointwise_out", "pointwise_in", "depthwise"))
+        made = [[out[o, :, 0, 0] * narrow[:, i, 0, 0] @ taps.reshape(5, 4) for i in range(4)] for o in range(3)]
+        return np.array(made)
+    if isinstance(chain, CPLinear):
+        rows, columns = numbers["in_rows.weight"][:, :, 0, 0], numbers["in_columns.weight"][:, 0, 0]
+        above, beside = numbers["out_rows.weight"][:, :, 0, 0], numbers["out_columns.weight"].reshape(4, 4)
+        left = [above[a] * beside[:, b] for a in range(2) for b in range(4)]
+        right = [rows[:, c] * columns[:, d] for c in range(2) for d in range(3)]
+        return np.array([[sum(one * other) for other in right] for one in left])
+    out, core, narrow = (numbers[f"{part}.weight"] for part in ("pointwise_out", "core", "pointwise_in"))
+    inner = np.array(
+        [
+            [[core[w, :, x, y] @ narrow[:, i, 0, 0] for x in range(2) for y in range(2)] for i in range(4)]
+            for w in range(3)
+        ]
+    )
+    return np.array([[[out[o, :, 0, 0] @ inner[:, i, k] for k in range(4)] for i in range(4)] for o in range(5)])
+
+
+@pytest.mark.parametrize("kind", ["conv", "linear", "tucker"])
+@pytest.mark.parametrize("seed", range(3))
+def test_products_of_several_factors_are_exact_or_refused(kind: str, seed: int) -> None:
+    """With few bits every entry is the fraction itself; with one bit too many for the largest sum it is refused."""
+    order = 4 if kind == "linear" else 3
+    chain = chain_on_grid(kind, seed=seed, bits=48 // order - 3)
+    found: Any = twins.compose_exactly(nn.Sequential(chain))[0]  # type: ignore[index]
+    assert not isinstance(found, nn.Sequential)
+    wanted = exact_weight(chain).ravel()
+    assert [Fraction(value) for value in found.weight.detach().numpy().ravel().tolist()] == wanted.tolist()
+    with pytest.raises(PactError, match="more than 52 bits"):
+        twins.compose_exactly(nn.Sequential(chain_on_grid(kind, seed=seed, bits=52 // order + 3)))
+
+
+def test_factors_that_under_or_overflow_are_not_exact() -> None:
+    chain = chain_on_grid("conv", seed=0, bits=3)
+    with torch.no_grad():
+        chain.pointwise_in.weight.mul_(2.0**-600)
+        chain.depthwise.weight.mul_(2.0**-600)
+        chain.pointwise_out.weight.mul_(2.0**700)
+    with pytest.raises(PactError, match="more than 52 bits"):
+        twins.compose_exactly(nn.Sequential(chain))
+    with torch.no_grad():
+        chain.depthwise.weight.zero_()
+    found: Any = twins.compose_exactly(nn.Sequential(chain))[0]  # type: ignore[index]
+    assert not found.weight.any()
+
+
+def test_a_chain_that_the_original_has_too_stays_one() -> None:
+    chain = chain_on_grid("conv", seed=0, bits=30)
+    module = nn.Sequential(chain)
+    assert twins.compose_exactly(module, nn.Sequential(chain_on_grid("conv", seed=1, bits=3))) is module
+    with pytest.raises(PactError, match="more than 52 bits"):
+        twins.compose_exactly(module, nn.Sequential(nn.Conv2d(4, 3, 2)))

@@ -64,6 +64,41 @@ def test_a_file_whose_layers_became_two_has_a_box_around_the_composed_map(boxed:
     assert any("not in the box" in reason for reason in verdict.reasons), verdict.reasons
 
 
+def test_a_file_with_a_cp_layer_has_a_box_around_the_composed_map(boxed: Case) -> None:
+    method = netpact.CP(ranks={"fc1": 12}, bits=6)
+    pact = netpact.seal(netpact.compress(netpact.trace(boxed.original, boxed.data), method))
+    assert [step.rewrite.name for step in pact.header.rewrites] == ["cp"]
+    whole = netpact.certify(pact, boxed.data)
+    certificate = certify_box(whole, boxed.original, boxed.data)
+    assert verify_box(whole.with_original(certificate), boxed.original, boxed.data).agreed
+    (side,) = decode_box(certificate.box_message, boxed.original)
+    decoded: Any = pact.to_module()
+    off = decoded.fc1.dense().weight - boxed.original.get_parameter("fc1.weight").double()
+    norm = float(torch.linalg.matrix_norm(off.detach(), 2))
+    assert side.weights is not None
+    assert norm <= side.weights.value <= 1.1 * norm
+    moved = copy.deepcopy(boxed.original)
+    with torch.no_grad():
+        moved.get_parameter("fc1.weight").mul_(3)
+    other = replace(certificate, original_sha256=hash_network(moved))
+    verdict = verify_box(whole.with_original(other), moved, boxed.data)
+    assert any("not in the box" in reason for reason in verdict.reasons), verdict.reasons
+
+
+def test_an_original_in_cp_form_has_a_box_factor_by_factor(digits: Data) -> None:
+    """Rounded factors are in it. Of fewer components there is none: a box says nothing of how the original's are run."""
+    from methods.tensor_networks import make_cp
+
+    network = netpact.trace(make_cp(), digits)
+    whole = netpact.certify(netpact.seal(netpact.compress(network, netpact.Quantize(bits=12))), digits, model=make_cp)
+    certificate = certify_box(whole, network.module, digits, model=make_cp)
+    assert verify_box(whole.with_original(certificate), network.module, digits, model=make_cp).agreed
+    assert len(decode_box(certificate.box_message, network.module)) == len(network.layers)
+    pruned = netpact.seal(netpact.compress(network, netpact.CP(rank=3, bits=5)))
+    with pytest.raises(PactError, match="not of one structure"):
+        certify_box(netpact.certify(pruned, digits, model=make_cp), network.module, digits, model=make_cp)
+
+
 def fewer_errors(c: BoxCertificate) -> dict[str, Any]:
     bound = risk_bound(errors=c.compressed.errors, samples=1000, code_bits=c.code_bits, delta=c.delta)
     return {"errors": c.compressed.errors, "bound": bound}

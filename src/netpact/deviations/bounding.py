@@ -19,7 +19,8 @@ from netpact.datasets import Data, as_data
 from netpact.deviations.deviation import Walked, Walker
 from netpact.deviations.layer_bounds import LayerBounds, compare
 from netpact.deviations.record import DeviationBound, LayerPart
-from netpact.deviations.twins import compose_layers, fold_original
+from netpact.deviations.twins import compose_layers, prepare_original
+from netpact.layers import Chain
 from netpact.layers.rewrites import Step
 from netpact.models import OwnModule
 from netpact.network import Network, trace
@@ -46,8 +47,8 @@ def deviation_bound(
         activation            its largest slope times e            fixed linear map   its norm times e
 
     with |h_in(x)| of the original network. docs/deviations.md has the whole list. The rounding of both networks, and of
-    the bound itself, is included. Of a rewritten network W^ is the composed map of what replaced a layer, and folded
-    batch norm is compared with the original folded alike.
+    the bound itself, is included. Layers in low-rank, CP or Tucker form are compared by their composed maps W and W^,
+    and folded batch norm is compared with the original folded alike.
 
     original    the network before compression, float32
     compressed  the same network with other weights: a file, a compressed network, or a module
@@ -56,7 +57,7 @@ def deviation_bound(
     source = as_data(data)
     network = original if isinstance(original, Network) else trace(original, source)
     other, rewrites = _open(compressed, network)
-    run = fold_original(network.module, rewrites, arithmetic=_arithmetic(network.module))
+    run = prepare_original(network.module, rewrites, arithmetic=_arithmetic(network.module))
     twin = compose_layers(other, arithmetic=_arithmetic(other))
     check_same_structure(run.module, twin.module)
     layers = _compare_layers(network, run.module, twin.module)
@@ -89,10 +90,16 @@ promised_error = deviation_bound  # its former name
 
 
 def _compare_layers(network: Network, run: nn.Module, other: nn.Module) -> dict[str, LayerBounds]:
-    """A norm that was folded is no layer any more."""
+    """A norm that was folded is no layer any more, a chain is one layer."""
     parts, others = dict(run.named_modules()), dict(other.named_modules())
-    names = [layer.name for layer in network.layers if not isinstance(parts[layer.name], nn.Identity)]
+    chains = [name for name, part in network.module.named_modules() if isinstance(part, Chain)]
+    found = [next((name for name in chains if _is_within(layer.name, name)), layer.name) for layer in network.layers]
+    names = [name for name in dict.fromkeys(found) if not isinstance(parts[name], nn.Identity)]
     return {name: compare(run=parts[name], other=others[name]) for name in names}
+
+
+def _is_within(name: str, place: str) -> bool:
+    return not place or name == place or name.startswith(f"{place}.")
 
 
 def _with_own_rounding(walked: Walked) -> torch.Tensor:
@@ -139,8 +146,8 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
         raise PactError(
             f"the two networks are not of one structure: {left} against {right}",
             where="compressed",
-            hint="one network under two sets of weights is compared; the file may have low-rank layers and, for a "
-            "deviation bound, folded batch norm",
+            hint="one network under two sets of weights is compared; the file may have low-rank, CP or Tucker layers in "
+            "place of dense ones and, for a deviation bound, folded batch norm and fewer components",
         )
 
 

@@ -8,10 +8,10 @@ logits are from those of the network that it stands for is bounded by running bo
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from netpact.algebra.outward import norm_up
+from netpact.algebra.units import unit_exponent
 from netpact.core.errors import PactError
-from netpact.layers import Factored
+from netpact.layers import Chain
 from netpact.layers.rewrites import Fold, Step, replace_part
 from netpact.network.folding import carry_fold
 from netpact.network.rounding.counting import ToleranceRun
 
 TWIN_ARITHMETIC = "float64"
 _EXACT_BITS = 52  # one below the mantissa of float64: the sum of magnitudes may be rounded itself
-_SMALLEST_UNIT = 2.0**-1000
+_MOST_EXPONENT = 900  # of a unit, of either sign
 
 
 @dataclass(frozen=True)
@@ -42,57 +43,87 @@ class Twin:
     gap: Callable[[NDArray[np.float32]], torch.Tensor] | None = None
 
 
-def fold_original(module: nn.Module, steps: Iterable[Step], *, arithmetic: str) -> Twin:
-    """The folds that the list of rewrites begins with, made in the original; some may have been made before."""
+def prepare_original(module: nn.Module, steps: Iterable[Step], *, arithmetic: str) -> Twin:
+    """The folds that the list of rewrites begins with, made in the original, and its chains composed.
+
+    Some folds may have been made before.
+    """
     folds = list(takewhile(lambda step: isinstance(step.rewrite, Fold), steps))
     twin = copy.deepcopy(module).double().eval()
     before = repr(twin)
     for step in folds:
         twin = carry_fold(twin, step)
+    twin = _compose(twin)
     return _stand_in(module, twin, arithmetic) if repr(twin) != before else Twin(module, arithmetic)
 
 
 def compose_layers(module: nn.Module, *, arithmetic: str) -> Twin:
-    """Every factored layer as the one layer that it computes."""
-    twin = copy.deepcopy(module).double().eval()
-    factored = False
-    while part := next((part for part in twin.modules() if isinstance(part, Factored)), None):
-        twin, factored = replace_part(twin, part, part.dense()), True
-    return _stand_in(module, twin, arithmetic) if factored else Twin(module, arithmetic)
+    """Every chain of layers as the one layer that it computes."""
+    if not _chains(module):
+        return Twin(module, arithmetic)
+    return _stand_in(module, _compose(copy.deepcopy(module).double().eval()), arithmetic)
 
 
-def compose_exactly(module: nn.Module) -> nn.Module:
-    """Every factored layer as the one layer that it computes, without any rounding; refused where that takes more bits.
+def _chains(module: nn.Module) -> list[Chain]:
+    """The last one has none within it."""
+    return [part for part in module.modules() if isinstance(part, Chain)]
 
-    So a statement about the composed map is the same on every machine. A module without such layers is handed back.
-    """
-    if not any(isinstance(part, Factored) for part in module.modules()):
-        return module
-    twin = copy.deepcopy(module).double().eval()
-    while factored := [part for part in twin.modules() if isinstance(part, Factored)]:
-        part: Any = factored[-1]  # of nested ones the inner one
-        if not _is_exact(part.second.weight.detach().flatten(1), part.first.weight.detach().flatten(1)):
-            raise PactError(
-                f"a product of two factors takes more than {_EXACT_BITS} bits",
-                where="compressed",
-                hint="compress with fewer bits",
-            )
-        twin = replace_part(twin, part, part.dense())
+
+def _compose(twin: nn.Module) -> nn.Module:
+    while chains := _chains(twin):
+        twin = replace_part(twin, chains[-1], chains[-1].dense())
     return twin
 
 
-def _is_exact(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether float64 adds up left @ right without rounding, in every order: all sums are few multiples of one unit."""
-    unit = _unit(left) * _unit(right)
-    largest = float((left.abs() @ right.abs()).max())
-    return largest == 0 or (unit >= _SMALLEST_UNIT and largest < 2.0**_EXACT_BITS * unit)
+def compose_exactly(module: nn.Module, original: nn.Module | None = None) -> nn.Module:
+    """Every chain as the one layer that it computes, without any rounding; refused where that takes more bits.
+
+    So a statement about the composed map is the same on every machine. Where the original has a chain too the chain
+    stays: two of one structure are compared factor by factor. A module with nothing to compose is handed back.
+    """
+    kept = set() if original is None else {name for name, part in original.named_modules() if isinstance(part, Chain)}
+
+    def to_compose(found: nn.Module) -> list[Chain]:
+        named = found.named_modules()
+        return [part for name, part in named if isinstance(part, Chain) and name not in kept]
+
+    if not to_compose(module):
+        return module
+    twin = copy.deepcopy(module).double().eval()
+    while chains := to_compose(twin):
+        if not _is_exact(chains[-1]):
+            raise PactError(
+                f"a product of factors takes more than {_EXACT_BITS} bits",
+                where="compressed",
+                hint="compress with fewer bits",
+            )
+        twin = replace_part(twin, chains[-1], chains[-1].dense())
+    return twin
 
 
-def _unit(matrix: torch.Tensor) -> float:
-    """The largest power of two that all entries are multiples of; 1 for zeros."""
-    mantissas, exponents = np.frexp(matrix.numpy()[matrix.numpy() != 0])
-    whole = np.ldexp(mantissas, 53).astype(np.int64)
-    return float(np.ldexp((whole & -whole).astype(np.float64), exponents - 53).min(initial=1.0))
+def _is_exact(chain: Chain) -> bool:
+    """Whether float64 composes the factors without rounding, in every order: all sums are few multiples of one unit.
+
+    The composed weight is a sum of products of one entry of each factor. Products and sums of some factors are exact as
+    well: each is multiplied by at least one unit of the others, or by nothing but zeros.
+    """
+    units = [unit_exponent(factor.detach().numpy()) for factor in chain.parameters() if factor.dim() >= 2]
+    exponents = [unit for unit in units if unit is not None]
+    if len(exponents) < len(units):
+        return True  # a factor of zeros
+    # No product of some of the units leaves the range of float64.
+    if any(sum(unit * sign for unit in exponents if unit * sign > 0) > _MOST_EXPONENT for sign in (-1, 1)):
+        return False
+    largest = float(_magnitudes(chain).dense().weight.detach().max())
+    return largest < math.ldexp(1.0, _EXACT_BITS + sum(exponents))
+
+
+@torch.no_grad()
+def _magnitudes(chain: Chain) -> Chain:
+    found = copy.deepcopy(chain)
+    for parameter in found.parameters():
+        parameter.abs_()
+    return found
 
 
 def _stand_in(module: nn.Module, twin: nn.Module, arithmetic: str) -> Twin:

@@ -11,6 +11,7 @@ import numpy as np
 from netpact.algebra.hadamard import HadamardProjector
 from netpact.algebra.projection import Integers, Projector, SignProjector
 from netpact.algebra.stream import MAX_SEED
+from netpact.algebra.units import MANTISSA_BITS, unit_exponent
 from netpact.coding import Coder, Contexts, ShortFloat, code_flag, code_integers, code_short_float, code_uint
 from netpact.coding.forms.form import (
     FORMS,
@@ -33,7 +34,7 @@ VARIANTS: dict[str, type[HadamardProjector] | type[SignProjector]] = {
 }
 _COPIES = 2 * 8  # bytes
 _COEFFICIENT_BYTES = 48  # in use at once for each coefficient while it is made a whole number
-EXACT_BITS = 53  # integers below 2^53 are float64 numbers
+EXACT_BITS = MANTISSA_BITS
 MAX_SIGNS = 1 << 36  # of one tensor, count * entries: a limit on the work that a message may ask for, about a minute
 
 
@@ -192,12 +193,7 @@ class Projected(AnyProjection):
 
 def as_integers(values: Weights) -> tuple[Integers, float]:
     """Integers and the power of two with which they give the values: the largest one that divides all of them."""
-    mantissas, exponents = np.frexp(values)
-    whole = np.ldexp(mantissas, EXACT_BITS).astype(np.int64)
-    used = whole != 0
-    # Of each number the lowest bit that is set: frexp of 2^j gives j + 1.
-    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    unit = int((exponents + lowest)[used].min()) - EXACT_BITS if used.any() else 0
+    unit = unit_exponent(values) or 0
     integers = np.ldexp(values, -unit)
     if np.abs(integers).max(initial=0.0) >= 1 << EXACT_BITS:
         raise PactError(

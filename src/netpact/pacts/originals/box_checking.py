@@ -58,7 +58,7 @@ def verify_box(
     reasons += [f"compressed network: {reason}" for reason in part.reasons]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
-    module, samples = compose_exactly(subject.module), subject.ground.samples
+    module, samples = compose_exactly(subject.module, original), subject.ground.samples
     box = decode_box(certificate.box_message, module)
     if strange := _compare_original(module, original, box, samples):
         return Verdict((*reasons, *strange), certificate)

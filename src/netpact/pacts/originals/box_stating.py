@@ -62,7 +62,7 @@ def state_box(
     check_original(original)
     trace(original, subject.data)  # names everything that has no rule at once
     compressed = state_risk(subject, delta=delta, public_seed=public_seed)
-    module, samples = compose_exactly(subject.module), subject.ground.samples
+    module, samples = compose_exactly(subject.module, original), subject.ground.samples
     check_same_structure(module, original)
     refuse_other_code(module, original, samples)
     box = make_box(module, original)
