@@ -43,6 +43,7 @@ from netpact.methods import RankOptions as RankOptions
 from netpact.methods import RateAware as RateAware
 from netpact.methods import TernarySearch as TernarySearch
 from netpact.methods import TruncatedSVD as TruncatedSVD
+from netpact.methods import Tucker as Tucker
 from netpact.methods import VectorCompress as VectorCompress
 from netpact.methods import VectorProject as VectorProject
 from netpact.methods import advise_ranks as advise_ranks

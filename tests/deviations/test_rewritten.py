@@ -97,6 +97,7 @@ def rewritten(module: nn.Module, steps: tuple[Step, ...]) -> nn.Module:
 @torch.no_grad()
 def set_chain(chain: Any, old: Any) -> None:
     """The chain that is nearest to a dense layer, or the largest components of a CP layer."""
+    found: Any
     if isinstance(old, (CPConv2d, CPLinear)):
         found = old.truncate(chain.rank)
     elif isinstance(chain, CPLinear):
@@ -339,7 +340,7 @@ LAST = {
 
 @pytest.mark.parametrize("name", LAST)
 def test_of_the_last_layer_the_bound_is_the_difference_itself(name: str) -> None:
-    """|(W - W^) h| of the composed maps, and the rounding of all runs: a median ratio of 1.00 to 1.02, so 5 % less is wrong."""
+    """|(W - W^) h| of the composed maps, and all rounding: a median ratio of 1.00 to 1.02, so 5 % less is wrong."""
     make, step = LAST[name]
     ratios = []
     for seed in range(2):

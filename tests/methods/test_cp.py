@@ -23,6 +23,7 @@ from netpact.core.errors import PactError
 from netpact.datasets import Data
 from netpact.layers import Chain, CPConv2d, CPLinear
 from netpact.methods import GRIDS, Method, Quantize, cp_rounding, make_grid, make_method
+from netpact.methods.cp_components import within_error
 from netpact.methods.cp_rounding import SHARES
 from netpact.methods.low_rank_fitting import code_length
 from netpact.network import Network
@@ -57,6 +58,8 @@ class TestCP(MethodConformance):
         {"share": float("nan")},
         {"threshold": 0.0},
         {"threshold": 2.0},
+        {"error": 0.0},
+        {"error": 1.5},
         {"bits": 17},
         {"bits": 1},
         {"grid": "even"},
@@ -167,6 +170,39 @@ def test_a_threshold_of_a_dense_network_cuts_its_decomposition(dense: Network) -
 
 
 FEW = ALSOptions(sweeps=100, tolerance=1e-4, starts=1)
+
+
+@pytest.mark.parametrize("error", [0.3, 0.6])
+def test_the_fewest_components_within_an_error(dense: Network, error: float) -> None:
+    """Reached, and not with one component less, by the same search or from a start of its own."""
+    conv: Any = dense.module[2]  # type: ignore[index]
+    found = within_error(conv, error)
+    assert found is not None
+    assert (
+        float((found.to_dense().reshape(conv.weight.shape) - conv.weight.detach()).norm()) <= error * conv.weight.norm()
+    )
+    fewer = cp_decompose(conv.weight.detach().flatten(2), found.rank - 2, options=FEW)
+    assert fewer.relative_error > error
+    compressed = compress(dense, CP(error=error, bits=14))
+    assert f"layer 3: cp(rank={found.rank}, in_rows=0, out_rows=0)" in names(compressed)
+    decoded: Any = seal(compressed).to_module(make_dense())
+    assert relative_error(decoded[2], conv) <= error + 0.002
+
+
+def test_an_error_that_takes_too_many_components_is_not_tried_further(dense: Network) -> None:
+    assert within_error(dense.module[2], 1e-6) is None  # type: ignore[index]
+    assert not compress(dense, CP(error=1e-6)).rewrites
+
+
+def test_fewest_components_of_a_cp_layer(factored: Network) -> None:
+    layer: Any = factored.module[2]  # type: ignore[index]
+    found = within_error(layer, 0.5)
+    assert found is not None
+    assert 1 < found.rank < layer.rank
+    errors = [relative_error(layer.truncate(rank), layer) for rank in (found.rank - 1, found.rank)]
+    assert errors[1] <= 0.5 < errors[0]
+    torch.testing.assert_close(found.weights, layer.spectrum()[: found.rank])
+    assert within_error(layer, 1e-9).rank == layer.rank  # type: ignore[union-attr]
 
 
 def test_all_components_of_a_cp_layer_need_no_rewrite(factored: Network) -> None:

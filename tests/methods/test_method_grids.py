@@ -43,15 +43,17 @@ ROUNDING = {
     "random-projection": ("grid", {"keep": "0.5"}),
     "ternary-search": ("body_grid", {"steps": "20", "restarts": "1"}),
     "truncated-svd": ("grid", {"rank": "2"}),
+    "tucker": ("grid", {"ranks": "fc1:2"}),
     "vector-compress": ("grid", {"gamma": "1.0", "eta": "0.5"}),
     "vector-project": ("grid", {"gamma": "1.0", "eta": "0.5"}),
 }
-FACTORS = {"truncated-svd": "fc1.first.weight", "cp": "fc1.in_rows.weight"}
+FACTORS = {"truncated-svd": "fc1.first.weight", "cp": "fc1.in_rows.weight", "tucker": "fc1.first.weight"}
 ON_ONE_LAYER = ("vector-compress", "vector-project")
 GRID_FORMS: dict[str, type[Form]] = {"uniform": Uniform, "codebook": Codebook, "ternary": Ternary}
 OWN_FORMS: dict[tuple[str, str], type[Form]] = {
     ("quantize-difference", "uniform"): Relative,
     ("truncated-svd", "uniform"): Factor,
+    ("tucker", "uniform"): Factor,
 }
 each_pair = pytest.mark.parametrize(("name", "grid"), [(name, grid) for name in ROUNDING for grid in GRIDS])
 

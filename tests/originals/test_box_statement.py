@@ -86,7 +86,7 @@ def test_a_file_with_a_cp_layer_has_a_box_around_the_composed_map(boxed: Case) -
 
 
 def test_an_original_in_cp_form_has_a_box_factor_by_factor(digits: Data) -> None:
-    """Rounded factors are in it. Of fewer components there is none: a box says nothing of how the original's are run."""
+    """Rounded factors are in it. With fewer components there is none: it says nothing of how the original's are run."""
     from methods.tensor_networks import make_cp
 
     network = netpact.trace(make_cp(), digits)

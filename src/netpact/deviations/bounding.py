@@ -146,8 +146,8 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
         raise PactError(
             f"the two networks are not of one structure: {left} against {right}",
             where="compressed",
-            hint="one network under two sets of weights is compared; the file may have low-rank, CP or Tucker layers in "
-            "place of dense ones and, for a deviation bound, folded batch norm and fewer components",
+            hint="one network under two sets of weights is compared; the file may have low-rank, CP or Tucker layers "
+            "in place of dense ones and, for a deviation bound, folded batch norm and fewer components",
         )
 
 

@@ -14,6 +14,7 @@ from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import TernarySearch
 from netpact.methods.truncated_svd import TruncatedSVD
+from netpact.methods.tucker import Tucker
 from netpact.methods.vector_compress import VectorCompress
 from netpact.methods.vector_project import VectorProject
 
@@ -39,6 +40,7 @@ __all__ = [
     "TernaryGrid",
     "TernarySearch",
     "TruncatedSVD",
+    "Tucker",
     "UniformGrid",
     "VectorCompress",
     "VectorProject",

@@ -16,7 +16,7 @@ from netpact.layers import CPConv2d, CPLinear
 from netpact.layers.rewrites import CPLayer
 from netpact.layers.rewrites.cp_layer import is_cp, resized_cp
 from netpact.methods.approximations import code_network
-from netpact.methods.cp_components import Layer, above_threshold, rank_within, take_components
+from netpact.methods.cp_components import Layer, above_threshold, rank_within, take_components, within_error
 from netpact.methods.cp_rounding import round_components
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.layer_ranks import LayerRanks, by_layer, dense_candidates, pick_layers
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_SHARE = 0.5
 _BITS = 8
-_WAYS = ("rank", "ranks", "share", "threshold")
+_WAYS = ("rank", "ranks", "share", "threshold", "error")
 
 
 @METHODS.add
@@ -37,7 +37,7 @@ _WAYS = ("rank", "ranks", "share", "threshold")
 class CP:
     """Weights as sums of rank-one tensors, which the decoded network runs as chains of small layers.
 
-    Give one of the first four (default: share 0.5). Linear layers and convolutions without groups are decomposed by
+    Give one of the first five (default: share 0.5). Linear layers and convolutions without groups are decomposed by
     alternating least squares; a last linear layer, 1x1 convolutions and convolutions of one channel only if `ranks`
     names them. Layers in CP form keep their largest components. A layer that would take as many numbers, or bits, as
     it does rounded entry by entry (`Quantize`) stays as it is. Biases take 8 bits.
@@ -47,6 +47,7 @@ class CP:
     share      of each layer's numbers that its factors have at most
     threshold  components below this share of the layer's largest are dropped; of a dense layer after a decomposition
                of as many numbers as it has. Nothing is trained or fitted again (Table 5)
+    error      the fewest components with at most this error, relative to each layer's weight
     bits       for each number of the factors before entropy coding: uniform 2 to 16 (default 8), codebook 1 to 8
     grid       "uniform", "codebook" or "ternary": how these numbers are written
     """
@@ -55,6 +56,7 @@ class CP:
     ranks: LayerRanks = None
     share: float | None = None
     threshold: float | None = None
+    error: float | None = None
     bits: int | None = None
     grid: str = "uniform"
     name: ClassVar[str] = "cp"
@@ -68,7 +70,7 @@ class CP:
         if self.rank is not None:
             check_integer(self.rank, where="rank", least=1)
         object.__setattr__(self, "ranks", by_layer(self.ranks))
-        for name in ("share", "threshold"):
+        for name in ("share", "threshold", "error"):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), where=name, above=0, most=1)
         make_grid(self.grid, bits=self.bits)
@@ -94,6 +96,8 @@ class CP:
         """None where the factors would have as many numbers as the weight."""
         if self.threshold is not None:
             return above_threshold(layer, self.threshold)
+        if self.error is not None:
+            return within_error(layer, self.error)
         if self.share is not None:
             return take_components(layer, rank_within(layer, self.share))
         rank = self.rank if self.ranks is None else dict(by_layer(self.ranks) or ())[name]

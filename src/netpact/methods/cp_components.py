@@ -47,8 +47,43 @@ def above_threshold(layer: Layer, threshold: float) -> CPDecomposition:
     return truncate(found, int(torch.count_nonzero(found.weights >= threshold * largest)))
 
 
-def _decompose(layer: nn.Linear | nn.Conv2d, rank: int) -> CPDecomposition:
-    return cp_decompose(weight_tensor(layer), rank, options=_OPTIONS, seed=_SEED)
+def within_error(layer: Layer, error: float) -> CPDecomposition | None:
+    """The fewest components with at most this error relative to the layer's weight; None where they are too many.
+
+    Of a dense layer the rank is doubled and then bisected, each decomposition from the one before.
+    """
+    if isinstance(layer, (CPConv2d, CPLinear)):
+        found = layer.components()
+        enough = torch.nonzero(_tail_errors(found) <= error)
+        return truncate(found, int(enough[0]) if len(enough) else found.rank)
+    low, rank, limit = 0, 1, rank_for_share(layer, 1.0)
+    found = best = _decompose(layer, rank)
+    while found.relative_error > error:
+        if rank == limit:
+            return None
+        low, rank = rank, min(2 * rank, limit)
+        found = best = _decompose(layer, rank, start=found)
+    while rank - low > 1:
+        middle = (low + rank) // 2
+        found = _decompose(layer, middle, start=best)
+        if found.relative_error <= error:
+            rank, best = middle, found
+        else:
+            low = middle
+    return best
+
+
+def _tail_errors(found: CPDecomposition) -> Tensor:
+    """For j = 0, 1, ... the norm of all components but the largest j, relative to that of all of them."""
+    products = torch.outer(found.weights, found.weights).double()
+    for factor in found.factors:
+        products *= factor.double().T @ factor.double()
+    squares = products.flip(0, 1).cumsum(0).cumsum(1).diagonal().flip(0).clamp(min=0)
+    return (squares / squares[:1]).sqrt()
+
+
+def _decompose(layer: nn.Linear | nn.Conv2d, rank: int, start: CPDecomposition | None = None) -> CPDecomposition:
+    return cp_decompose(weight_tensor(layer), rank, options=_OPTIONS, seed=_SEED, start=start)
 
 
 def weight_tensor(layer: nn.Linear | nn.Conv2d) -> Tensor:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from netpact.algebra import CPDecomposition
-from netpact.coding.forms import CodedTensor
 from netpact.layers import CPConv2d, CPLinear
+from netpact.methods.chain_rounding import Coded, best_coded, chain_weights
 from netpact.methods.fitting import Array
 from netpact.methods.grids import Grid, PerChannel
-from netpact.methods.low_rank_fitting import code_length
 
-Coded = dict[str, CodedTensor]
 CPShell = CPConv2d | CPLinear
 # Which axis of a weight has the components: rows where nothing else is said. Those of out_columns are groups of rows.
 _COLUMNS = ("pointwise_out.weight", "out_rows.weight")
@@ -25,14 +20,9 @@ _GROUPS = ("out_columns.weight",)
 
 
 def round_components(found: CPDecomposition, shell: CPShell, target: Tensor, grid: Grid) -> Coded:
-    """The weights of the shell, a CP layer of as many components, in the best of three ways to share lambda.
-
-    A bit more for each number halves the error, so the best one has the least  bits + numbers log2(error),  where
-    the error is that of the composed weight against the target: what was cut off counts too.
-    """
+    """The weights of the shell, a CP layer of as many components, in the best of three ways to share lambda."""
     shell = shell.double()
-    made = [share(found, shell, grid) for share in SHARES.values()]
-    return min(made, key=lambda coded: _cost(coded, shell, target))
+    return best_coded([share(found, shell, grid) for share in SHARES.values()], shell, target)
 
 
 def equal_shares(found: CPDecomposition, shell: CPShell, grid: Grid) -> Coded:
@@ -83,17 +73,4 @@ def _arrange(found: CPDecomposition, shell: CPShell, powers: Sequence[float]) ->
     even = float(found.weights[0].double()) ** (1 / len(powers))
     pairs = zip(found.factors, powers, strict=True)
     shell.set_factors([factor.double() * (even * relative**power) for factor, power in pairs])
-    return {name: tensor.detach().numpy().copy() for name, tensor in _weights(shell).items()}
-
-
-def _weights(shell: CPShell) -> dict[str, Tensor]:
-    return {name: tensor for name, tensor in shell.named_parameters() if tensor.dim() >= 2}
-
-
-def _cost(coded: Coded, shell: CPShell, target: Tensor) -> float:
-    with torch.no_grad():
-        for name, tensor in _weights(shell).items():
-            tensor.copy_(torch.from_numpy(coded[name].weights()))
-    off = float((shell.exact_weight() - target.double()).norm())
-    numbers = sum(int(np.prod(tensor.shape)) for tensor in coded.values())
-    return sum(map(code_length, coded.values())) + numbers * (math.log2(off) if off else -math.inf)
+    return {name: tensor.detach().numpy().copy() for name, tensor in chain_weights(shell).items()}

@@ -10,7 +10,8 @@ from netpact.algebra.singular_values import SingularValues
 from netpact.coding.forms import CodedTensor, Factor, LowRank, matrix_sides
 from netpact.layers.rewrites import LowRankLayer
 from netpact.methods.approximations import UNIT_STEP
-from netpact.methods.grids import Grid, PerChannel
+from netpact.methods.grids import Grid, PerChannel, UniformGrid
+from netpact.methods.low_rank_fitting import round_low_rank
 from netpact.methods.replacing import Replacement
 
 
@@ -24,6 +25,14 @@ class Factors(NamedTuple):
     def replacement(self) -> Replacement:
         weights = {"first.weight": self.first, "second.weight": self.second}
         return Replacement(LowRankLayer(self.first.shape[0]), weights, bias="second.bias", added=2)
+
+
+def factor_matrix(found: SingularValues, shape: tuple[int, ...], grid: Grid) -> Factors | None:
+    """Both factors; in an even grid in shifts of one step: fewer bits than scales of components at equal error."""
+    if not isinstance(grid, UniformGrid):
+        return round_factors(found, shape, grid) if len(found.values) else None
+    product = round_low_rank(found, shape, bits=grid.bits)
+    return split_factors(product) if isinstance(product.form, LowRank) else None
 
 
 def split_factors(product: CodedTensor) -> Factors:
