@@ -36,6 +36,7 @@ from netpact.network import Network
 
 LOST = 0.01  # of test accuracy
 KNOBS = tuple(float(knob) for knob in np.geomspace(0.002, 1, 24))
+POINTS = 25  # ranks of each layer, for every rule
 # model, data, training samples, epochs, in CP form from the beginning
 SETTINGS = (
     ("conv:16-32", "digits", 1437, 40, False),
@@ -68,10 +69,7 @@ def by_share(curve: Curve, knob: float) -> RankPoint:
 
 def choices(curves: Curves, drawn: Mapping[str, Curve]) -> Iterator[tuple[str, Choice]]:
     """Every rule at every knob."""
-    worth = {
-        name: [point for point in curve.points if point.rank is None or point.bytes < curve.as_it_is.bytes]
-        for name, curve in drawn.items()
-    }
+    worth = {name: curve.worth for name, curve in drawn.items()}
 
     def run(choice: Choice) -> Change:
         return curves.bench.change(modules_of(choice, drawn))
@@ -92,7 +90,7 @@ def compare(model: str, name: str, count: int, epochs: int, *, cp: bool) -> Row:
     data = load_data(name, limit=count) if count < load_data(name).train.count else load_data(name)
     assert data.test is not None
     network = trained_network(model, data, epochs, cp=cp)
-    curves = Curves(network, data.train, RankOptions(samples=data.train.count, bound_samples=0))
+    curves = Curves(network, data.train, RankOptions(points=POINTS, samples=data.train.count, bound_samples=0))
     drawn = {subject.name: curves.draw(subject, lambda _: None) for subject in find_subjects(network)[0]}
     test = Bench(network, data.test)
     as_is = {name: curve.as_it_is for name, curve in drawn.items()}

@@ -22,7 +22,9 @@ from netpact.methods.cp_rounding import round_components
 from netpact.methods.low_rank_fitting import code_length
 from netpact.methods.rank_advice import RankAdvice, RankOptions, RankPoint
 from netpact.methods.rank_advice.choosing import choose, convex_hull, price_path
+from netpact.methods.rank_advice.curves import Curve
 from netpact.methods.rank_advice.records import Change
+from netpact.methods.rank_advice.subjects import Subject
 
 QUICK = RankOptions(points=5, samples=60, bound_samples=60, tolerance=0.1)
 PLANTED = 3
@@ -109,6 +111,21 @@ def test_a_point_is_what_the_network_with_this_layer_does(module: nn.Sequential,
     assert point.change.accuracy == float((new.argmax(1) == torch.from_numpy(labels)).double().mean())
     assert point.deviation_bound is None
     assert "not asked for" in found.note
+
+
+def test_two_more_ranks_below_each_one_chosen_are_tried(module: nn.Sequential, advice: RankAdvice) -> None:
+    linear = module[5]
+    assert isinstance(linear, nn.Linear)
+    subject = Subject("5", linear, 30)
+    points = [made_up(b, 0.1, rank) for b, rank in ((1, 1), (4, 4), (10, 10), (50, None))]
+    curve = Curve(subject, tuple(points), {})
+    assert curve.ranks_below(points[2]) == [6, 8]
+    assert curve.ranks_below(points[1]) == [2, 3]
+    assert curve.ranks_below(points[0]) == []
+    assert curve.ranks_below(points[3]) == [17, 24], "as it is: above the largest rank tried"
+    assert [point.bytes for point in curve.worth] == [1, 4, 10, 50]
+    grid = Subject("5", linear, advice.layers[2].points[-1].rank or 0).ranks(QUICK.points)
+    assert len(advice.layers[2].points) == len(grid) + 2
 
 
 def test_measured_changes_are_within_the_deviation_bounds(advice: RankAdvice) -> None:
@@ -228,7 +245,8 @@ def test_the_record_is_the_same_again_and_is_json(module: nn.Sequential, digits:
     seen: list[tuple[int, int]] = []
     again = netpact.advise_ranks(module, digits, QUICK, progress=lambda done, total: seen.append((done, total)))
     assert encode_json(again.to_json(), where="advice") == encode_json(advice.to_json(), where="advice")
-    assert seen[-1][0] == seen[-1][1] == len(list(all_points(advice)))
+    assert seen[-1][0] == seen[-1][1] == 3 + 5 + 5 + 3 * 2, "ranks, as it is, two more ranks"
+    assert len({total for _, total in seen}) == 1
     assert seen == sorted(seen)
     assert max(len(line) for line in str(advice).splitlines()) <= 80
     assert "RankAdvice(ranks=" in repr(advice)

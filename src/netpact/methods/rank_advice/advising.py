@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
@@ -14,7 +15,7 @@ from netpact.methods.rank_advice.choosing import Choice, choose
 from netpact.methods.rank_advice.curves import Curve, Curves
 from netpact.methods.rank_advice.options import RankOptions
 from netpact.methods.rank_advice.records import Change, LayerAdvice, RankAdvice
-from netpact.methods.rank_advice.subjects import Subject, find_subjects
+from netpact.methods.rank_advice.subjects import find_subjects
 from netpact.models import AnyModule
 from netpact.network import Network, trace
 
@@ -47,49 +48,67 @@ def advise_ranks(
     if not subjects:
         raise PactError("no layer of the network has a CP form", where="network")
     curves = Curves(network, draw_samples(given, options.samples, options.seed.child("samples")), options)
-    drawn = _draw_all(curves, subjects, progress)
-    return _recommend(curves, drawn, tuple(left_out))
+    total = sum(2 + len(subject.ranks(options.points)) for subject in subjects)
+    steps = _Steps(total, progress)
+    drawn = {subject.name: curves.draw(subject, steps.part()) for subject in subjects}
+    advice = _recommend(curves, drawn, tuple(left_out), steps)
+    steps.part()(total - steps.done)
+    return advice
 
 
-def _draw_all(curves: Curves, subjects: list[Subject], progress: Progress | None) -> dict[str, Curve]:
-    total = sum(1 + len(subject.ranks(curves.options.points)) for subject in subjects)
-    drawn, done = dict[str, Curve](), 0
+class _Steps:
+    """Work in parts, each of which counts its own steps from 1."""
 
-    def teller(before: int) -> Callable[[int], None]:
-        return lambda step: None if progress is None else progress(before + step, total)
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self.done, self._total, self._progress = 0, total, progress
 
-    for subject in subjects:
-        drawn[subject.name] = curves.draw(subject, teller(done))
-        done += len(subject.ranks(curves.options.points)) + 1
-    return drawn
+    def part(self) -> Callable[[int], None]:
+        before = self.done
+
+        def tell(step: int) -> None:
+            self.done = before + step
+            if self._progress is not None:
+                self._progress(self.done, self._total)
+
+        return tell
 
 
-def _recommend(curves: Curves, drawn: Mapping[str, Curve], left_out: tuple[tuple[str, str], ...]) -> RankAdvice:
-    def run(choice: Choice) -> Change:
-        return curves.bench.change({name: drawn[name].modules[point.rank] for name, point in choice.items()})
-
-    options = curves.options
-    as_is = {name: curve.as_it_is for name, curve in drawn.items()}
-    # What takes more bytes than the layer as it is, is no choice.
-    worth = {
-        name: [point for point in curve.points if point.rank is None or point.bytes < curve.as_it_is.bytes]
-        for name, curve in drawn.items()
-    }
-    choice, runs = choose(worth, run, tolerance=options.tolerance)
+def _recommend(
+    curves: Curves, drawn: Mapping[str, Curve], left_out: tuple[tuple[str, str], ...], steps: _Steps
+) -> RankAdvice:
+    options, as_is = curves.options, {name: curve.as_it_is for name, curve in drawn.items()}
+    choice, runs = _choose(curves, drawn)
+    if choice is not None:
+        # The ranks tried are far apart: two more just below each one chosen.
+        drawn = {name: curves.refine(curve, choice[name], steps.part()) for name, curve in drawn.items()}
+        finer, more = _choose(curves, drawn)
+        runs += more
+        choice = choice if finer is None else min((finer, choice), key=lambda one: sum(p.bytes for p in one.values()))
     kept = as_is if choice is None else choice
     layers = tuple(_advise(curve, kept[name].rank, failed=choice is None) for name, curve in drawn.items())
     return RankAdvice(
         layers=layers,
         left_out=left_out,
         accuracy=curves.bench.accuracy,
-        rounded=run(as_is),
-        together=run(kept),
-        runs=len(runs),
+        rounded=_run(curves, drawn, as_is),
+        together=_run(curves, drawn, kept),
+        runs=runs,
         samples=curves.bench.samples,
         data_name=curves.samples.name,
         options=options,
         note=curves.bounder.note,
     )
+
+
+def _choose(curves: Curves, drawn: Mapping[str, Curve]) -> tuple[Choice | None, int]:
+    """And how often the network was run with a joint choice."""
+    worth = {name: curve.worth for name, curve in drawn.items()}
+    choice, seen = choose(worth, partial(_run, curves, drawn), tolerance=curves.options.tolerance)
+    return choice, len(seen)
+
+
+def _run(curves: Curves, drawn: Mapping[str, Curve], choice: Choice) -> Change:
+    return curves.bench.change({name: drawn[name].modules[point.rank] for name, point in choice.items()})
 
 
 def _advise(curve: Curve, rank: int | None, *, failed: bool) -> LayerAdvice:

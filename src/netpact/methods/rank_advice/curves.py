@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -35,6 +35,18 @@ class Curve:
     def as_it_is(self) -> RankPoint:
         return self.points[-1]
 
+    @property
+    def worth(self) -> list[RankPoint]:
+        """The layer as it is, and what takes fewer bytes."""
+        return [point for point in self.points if point.rank is None or point.bytes < self.as_it_is.bytes]
+
+    def ranks_below(self, chosen: RankPoint) -> list[int]:
+        """Two evenly spaced between the rank chosen and the next lower one tried."""
+        upper = self.subject.most + 1 if chosen.rank is None else chosen.rank
+        tried = [point.rank for point in self.points if point.rank is not None]
+        lower = max((rank for rank in tried if rank < upper), default=0)
+        return sorted({lower + (upper - lower) * part // 3 for part in (1, 2)} - {0, *tried})
+
 
 class Curves:
     """Draws curves of layers of one network on one set of samples."""
@@ -51,15 +63,29 @@ class Curves:
         self._grid = options.make_grid()
 
     def draw(self, subject: Subject, tell: Callable[[int], None]) -> Curve:
-        points, modules = list[RankPoint](), dict[int | None, nn.Module]()
-        for found in subject.layers(self.options.points, self._grid):
-            modules[found.rank] = found.layer
-            points.append(self._point(subject, found.rank, found.layer, found.bits, found.fit_error))
-            tell(len(points))
+        """Calls tell with the number of points that are done."""
+        modules: dict[int | None, nn.Module] = {}
+        points = list(self._points(subject, subject.ranks(self.options.points), modules, tell))
         modules[None], bits = round_weights(subject.part, self._grid)
         points.append(self._point(subject, None, modules[None], bits, 0.0))
         tell(len(subject.ranks(self.options.points)) + 1)
         return Curve(subject, tuple(points), modules)
+
+    def refine(self, curve: Curve, chosen: RankPoint, tell: Callable[[int], None]) -> Curve:
+        """With two more ranks below the one chosen: one step."""
+        modules = dict(curve.modules)
+        more = self._points(curve.subject, curve.ranks_below(chosen), modules, lambda _: None)
+        points = sorted((*more, *curve.points[:-1]), key=lambda point: point.rank or 0)
+        tell(1)
+        return Curve(curve.subject, (*points, curve.as_it_is), modules)
+
+    def _points(
+        self, subject: Subject, ranks: list[int], modules: dict[int | None, nn.Module], tell: Callable[[int], None]
+    ) -> Iterator[RankPoint]:
+        for done, found in enumerate(subject.layers(ranks, self._grid), start=1):
+            modules[found.rank] = found.layer
+            yield self._point(subject, found.rank, found.layer, found.bits, found.fit_error)
+            tell(done)
 
     def _point(self, subject: Subject, rank: int | None, layer: nn.Module, bits: float, fit_error: float) -> RankPoint:
         dense = _dense(subject.part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,10 +53,10 @@ class Subject:
         steps = max(points - 1, 1)
         return sorted({round(self.most ** (step / steps)) for step in range(points)})
 
-    def layers(self, points: int, grid: Grid) -> Iterator[AtRank]:
+    def layers(self, ranks: Iterable[int], grid: Grid) -> Iterator[AtRank]:
         """A dense layer is decomposed, a CP layer keeps its largest components."""
         whole = self.part.components() if isinstance(self.part, (CPConv2d, CPLinear)) else None
-        for rank in self.ranks(points):
+        for rank in ranks:
             found = take_components(self.part, rank)
             if found is None or not found.rank:
                 continue  # weights of 0 have no components
