@@ -230,6 +230,8 @@ def test_attributes_are_named_as_those_of_dense_layers() -> None:
         assert {name: getattr(made, name) for name in names} == {name: getattr(conv, name) for name in names}
         assert made.bias is not None
         assert torch.equal(made.bias, conv.bias)  # type: ignore[arg-type]
+    assert CPConv2d.like(conv, 3).training
+    assert not CPConv2d.like(conv.eval(), 3).training
     linear = nn.Linear(12, 10, bias=False)
     for chain in (CPLinear.like(linear, 3), HigherOrderCPLinear.like(linear, 2)):
         assert (chain.in_features, chain.out_features, chain.bias) == (12, 10, None)
