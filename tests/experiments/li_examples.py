@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from netpact.papers.li.bound_history import BoundPoint
 from netpact.papers.li.layer_properties import LayerProperties
 from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, RANDOM, TRAINED, VGG, WRN
 from netpact.papers.li.pruning import Pruned
@@ -46,10 +47,27 @@ def properties(**changed: float) -> tuple[LayerProperties, ...]:
     return tuple(LayerProperties(f"conv{place}", **{**numbers, **changed}) for place in range(LAYERS))
 
 
+def history(
+    *, valid: Sequence[int] = (900, 800, 700, 600), printed: Sequence[int] = (400, 300, 200, 100)
+) -> tuple[BoundPoint, ...]:
+    """The training error is below 5 % from the third look on, and the test error falls to the end."""
+    errors = ((0.4, 0.5), (0.1, 0.3), (0.04, 0.2), (0.0, 0.1))
+    return tuple(
+        BoundPoint(3 * place + 1, train, test, 1.0, valid[place], printed[place], 50)
+        for place, (train, test) in enumerate(errors)
+    )
+
+
 _USUAL: dict[str, dict[str, Any]] = {
     VGG: {"layers": layers(FLAT, error=9e-4), "test_accuracy": 0.89},
     CP_VGG: {"layers": layers(SPIKY), "pruned": PRUNED, "test_accuracy": 0.9},
-    TRAINED: {"layers": layers(SPIKY), "properties": properties(), "test_accuracy": 0.9},
+    TRAINED: {
+        "layers": layers(SPIKY),
+        "properties": properties(),
+        "history": history(),
+        "arora": 5.0,
+        "test_accuracy": 0.9,
+    },
     CORRUPTED: {
         "layers": layers(BETWEEN, largest=0.1),
         "properties": properties(kept=4, tensorization=3.0, noise=1.5, cushion=0.1),

@@ -12,12 +12,14 @@ from netpact.core.seed import Seed
 from netpact.datasets import load_data
 from netpact.experiments import EXPERIMENTS, Experiment, run_experiment
 from netpact.experiments.studying import train_options
+from netpact.measurements import tensor_properties
 from netpact.models import parse_model
 from netpact.models.architecture import parameter_count
+from netpact.papers.li.bound_history import BoundHistory
 from netpact.papers.li.presets import CORRUPTED, CP_VGG, CP_WRN, PRESETS, RANDOM, TRAINED, VGG, WRN
 from netpact.papers.li.studying import corrupt_labels, start_by_default, study_tensors
 from netpact.runs import Inline, TaskDone
-from netpact.training import train
+from netpact.training import error_rate, train
 
 OURS = [name for name, plan in EXPERIMENTS.items() if plan.task is study_tensors]
 
@@ -93,3 +95,23 @@ def test_presets_pair_networks_of_equal_size(preset: str) -> None:
         assert replace(cases[dense], model="", every=0) == replace(cases[cp], model="", every=0), "trained alike"
     assert replace(cases[CORRUPTED], every=0) == replace(cases[TRAINED], every=0)
     assert cases[RANDOM].least == 0
+
+
+def test_the_bound_over_training_survives_a_kill(tmp_path: Path) -> None:
+    data = load_data("digits", limit=60)
+    case = PRESETS["digits"].cases[TRAINED]
+    module = start_by_default(case, data, Seed(0)).train()
+    own = BoundHistory(tmp_path / "run.watch", data, every=2)
+    for epoch in (1, 2, 3):
+        own(epoch, module)
+    assert [point.epoch for point in own.points] == [1, 2]
+    assert module.training
+    again = BoundHistory(tmp_path / "run.watch", data, every=2)
+    assert again.points == own.points
+    again(4, module)
+    assert [point.epoch for point in again.points] == [1, 2, 4]
+    errors, count = error_rate(module, data.train)
+    assert own.points[0].train_error == pytest.approx(errors / count)
+    assert own.points[0].samples == count == 60
+    weights = sum(layer.components.parameters for layer in tensor_properties(module.eval(), data).layers)
+    assert 0 < own.points[0].printed <= own.points[0].valid <= weights

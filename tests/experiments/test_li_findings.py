@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
-from experiments.li_examples import BETWEEN, FLAT, LAYERS, PRUNED, SPIKY, layers, properties, seeds, study
+from experiments.li_examples import BETWEEN, FLAT, LAYERS, PRUNED, SPIKY, history, layers, properties, seeds, study
 
 from netpact.core.json import decode_json, encode_json
 from netpact.experiments import EXPERIMENTS
@@ -32,7 +33,7 @@ def of(name: str, count: int = 3) -> list[dict[str, TensorStudy]]:
 
 
 def test_all_are_there() -> None:
-    assert {"li-fig1", "li-fig3", "li-fig4", "li-fig7", "li-fig8", "li-table2", "li-table5"} <= set(OURS)
+    assert {"li-fig1", "li-fig2", "li-fig3", "li-fig4", "li-fig7", "li-fig8", "li-table2", "li-table5"} <= set(OURS)
 
 
 @pytest.mark.parametrize(("name", "place"), QUESTIONS)
@@ -45,6 +46,11 @@ WORSE = {
     ("li-fig1", 0): {CP_VGG: study(CP_VGG, layers=layers((1.0, 0.4, 0.4, 0.4)))},
     ("li-fig1", 1): {CP_WRN: study(CP_WRN, layers=layers((1.0, 0.4, 0.4, 0.4)))},
     ("li-fig1", 2): {VGG: study(VGG, layers=layers((1.0, *[0.01] * 9)))},
+    ("li-fig2", 0): {TRAINED: study(TRAINED, arora=2.7)},
+    ("li-fig2", 1): {TRAINED: study(TRAINED, parameters=600)},
+    ("li-fig2", 2): {TRAINED: study(TRAINED, history=history(valid=(600, 700, 800, 900)))},
+    ("li-fig2", 3): {TRAINED: study(TRAINED, history=history(printed=(100, 200, 300, 400)))},
+    ("li-fig2", 4): {TRAINED: study(TRAINED, history=history(printed=(400, 300, 100, 100)))},
     ("li-fig3", 0): {TRAINED: study(TRAINED, properties=properties(kept=4))},
     ("li-fig3", 1): {TRAINED: study(TRAINED, properties=properties(tensorization=2.9))},
     ("li-fig3", 2): {TRAINED: study(TRAINED, properties=properties(noise=1.6, whole=10.0))},
@@ -121,3 +127,20 @@ def test_ratios_are_geometric_means_and_dead_layers_say_nothing() -> None:
     assert judge("li-fig3", 2, [dead]).numbers == (None,)
     assert judge("li-fig3", 2, [dead]).verdict == NOT_REPRODUCED
     assert properties(whole=0.0)[0].relative_noise != properties(whole=0.0)[0].relative_noise, "not a number"
+
+
+def test_a_bound_that_does_not_move_follows_nothing() -> None:
+    still = [{TRAINED: study(TRAINED, history=history(valid=(1000,) * 4))}]
+    assert judge("li-fig2", 2, still).numbers == (None,)
+    assert judge("li-fig2", 2, still).verdict == NOT_REPRODUCED
+    late = [{TRAINED: study(TRAINED, history=history()[:3])}]
+    assert judge("li-fig2", 4, late).numbers == (None,), "one look at a fitting network says nothing"
+    infinite = [{TRAINED: study(TRAINED, arora=None)}]
+    assert judge("li-fig2", 0, infinite).numbers == (None,)
+
+
+def test_numbers_of_a_look() -> None:
+    point = history()[0]
+    assert point.gap == pytest.approx(0.1)
+    assert point.bound(200) == 2
+    assert EXPERIMENTS["li-fig2"].questions[0].published == pytest.approx(math.log10(21951570 / 7494632), abs=1e-5)

@@ -41,22 +41,26 @@ def train_network(
     prepare: Callable[[Data, Seed], Data] | None = None,
     watched: tuple[str, ...] = (),
     start: Callable[[Case, Data, Seed], nn.Module] | None = None,
+    watch: Callable[[Path, Data], Callable[[int, nn.Module], object]] | None = None,
 ) -> TrainedNetwork:
     """Train and test the network of one study. The checkpoint and the Monitor's lines in `setting.out` survive a kill.
 
     prepare  changes the data first, the labels for example
     watched  bounds that a Monitor estimates, at each epoch that the case asks for
     start    the network before training; default: of Gaussian weights, see start_network
+    watch    makes what is called after each epoch in the Monitor's place, from a file of its own and the data
     """
     case = setting.case
     data, own, files = open_case(setting, prepare)
-    monitor = Monitor(data, files.with_suffix(".jsonl"), every=case.every, bounds=watched) if case.every else None
+    monitor = None
+    if case.every and watch is None:
+        monitor = Monitor(data, files.with_suffix(".jsonl"), every=case.every, bounds=watched)
     trained = train(
         (start_network if start is None else start)(case, data, own),
         data.train,
         train_options(case, own),
         checkpoint=files.with_suffix(".checkpoint"),
-        on_epoch=monitor,
+        on_epoch=monitor if watch is None else watch(files.with_suffix(".watch"), data),
     ).module
     study = describe_study(setting, data, trained)
     return TrainedNetwork(trained, data, own, study, () if monitor is None else monitor.history)

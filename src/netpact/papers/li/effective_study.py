@@ -6,27 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netpact.bounds import EstimateOptions, estimate_bounds
-from netpact.core.json import finite
-from netpact.core.seed import Seed
-from netpact.datasets import Data
+from netpact.bounds import EstimateOptions
 from netpact.experiments import Setting, Study, train_network
-from netpact.measurements import MeasureOptions, measure
 from netpact.measurements.folded import fold_for_measuring
 from netpact.measurements.tensors import tensor_properties
 from netpact.methods.ranks_from_margin import find_ranks
-from netpact.network import Network, measure_margins
+from netpact.network import measure_margins
+from netpact.papers.li.by_arora import count_arora
 from netpact.papers.li.effective import count_effective
-from netpact.papers.li.lemmas.projecting import compose
 from netpact.papers.li.studying import start_by_default
 from netpact.runs import JsonValue
-
-_ARORA = "arora-figure-2"
-# What its effective parameters are made of, and nothing that takes longer.
-_READ = (
-    *("frobenius", "activation_contraction", "well_distributed"),
-    *("arora_layer_cushion", "min_interlayer_cushion"),
-)
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,7 @@ def study_effective(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
     valid, printed = (
         count_effective(properties, find_ranks(properties, margin=gamma, as_printed=flag)) for flag in (False, True)
     )
-    arora = _count_arora(network, trained.data, asked.case.jacobians, trained.seed)
+    arora = count_arora(network, trained.data, asked.case.jacobians, trained.seed)
     return EffectiveStudy(
         **trained.study.facts(),
         gamma=gamma,
@@ -84,11 +73,3 @@ def study_effective(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
             for layer, one, two in zip(properties.layers, valid, printed, strict=True)
         ),
     ).to_json()
-
-
-def _count_arora(network: Network, data: Data, jacobians: int, seed: Seed) -> dict[str, float | None]:
-    """Of the network with composed layers: cushions as printed, at some of the samples, as in arora-table1."""
-    composed = compose(network.module)
-    measures = measure(composed, data, MeasureOptions(samples=jacobians, only=_READ, seed=seed.child("measure")))
-    found = estimate_bounds(composed, data, EstimateOptions(cushions="plain"), only=[_ARORA], measures=measures)
-    return {layer.name: finite(layer.log10_effective) for layer in found[_ARORA].layers}
