@@ -13,12 +13,19 @@ from bounds.li_networks import Drawn, draw_cnn, draw_fc, draw_residual, terms_by
 from torch import nn
 
 from netpact.algebra import CPDecomposition
+from netpact.coding.format import seal
 from netpact.core.errors import PactError
+from netpact.core.seed import Seed
+from netpact.datasets import as_data, load_data
+from netpact.deviations import deviation_bound
 from netpact.layers import CPConv2d, CPLinear, Residual
 from netpact.measurements.tensors import TensorOptions, tensor_properties
-from netpact.methods import Quantize, TruncatedSVD, compress
+from netpact.methods import CP, Method, Quantize, TruncatedSVD, compress
+from netpact.models import build, initialise, parse_model
 from netpact.network import trace
 from netpact.papers.li.lemmas import LemmaBound, compare_with_tensor_lemmas, state_lemma
+from netpact.papers.li.lemmas.activations import compare_activations
+from netpact.papers.li.lemmas.comparing import _from_distances
 
 DRAWS: dict[str, Callable[[int], Drawn]] = {"D.4": draw_cnn, "E.8": draw_fc, "F.3": draw_residual}
 ROUNDING = 1e-6  # of a run in float32, which the cushions are measured in
@@ -166,25 +173,57 @@ def test_ranks_by_name_leave_the_other_layers_whole() -> None:
     assert report.lemma.shares[0] == pytest.approx(report.lemma.error)
 
 
-@pytest.mark.parametrize("method", [TruncatedSVD(rank=2), Quantize(bits=8)])
-def test_a_compressed_network_enters_by_its_distances(method: TruncatedSVD | Quantize) -> None:
+FILES: dict[str, tuple[bool, Method]] = {
+    "low rank": (False, TruncatedSVD(rank=2)),
+    "rounded, with biases": (True, Quantize(bits=3)),
+    "components": (True, CP(ranks={"0": 6, "3": 5})),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_compressed_network_enters_by_its_distances(name: str) -> None:
+    """Whatever was done to factors and biases."""
+    bias, method = FILES[name]
     torch.manual_seed(1)
-    network = nn.Sequential(nn.Linear(16, 12, bias=False), nn.ReLU(), nn.Linear(12, 3, bias=False)).eval()
-    data = (torch.rand(10, 16).numpy() + 0.1, np.arange(10) % 3)
-    report = compare_with_tensor_lemmas(network, compress(trace(network, data), method), data)
+    head = nn.Linear(8 * 16, 3, bias=bias)
+    network = nn.Sequential(nn.Conv2d(2, 8, 3, bias=bias), nn.ReLU(), nn.Flatten(), head).eval()
+    data = (torch.rand(10, 2, 6, 6).numpy() + 0.1, np.arange(10) % 3)
+    pact = seal(compress(trace(network, data), method))
+    report = compare_with_tensor_lemmas(network, pact, data)
     assert report.printed is None
     assert 0 < report.relative_error <= report.lemma.error < np.inf
+    for measured, error in zip(report.measured, report.lemma.errors, strict=True):
+        assert measured <= error
     assert not report.failing
     assert "-" in str(report)
 
 
-def test_other_biases_are_no_case_of_the_lemma() -> None:
-    torch.manual_seed(1)
-    network = nn.Sequential(nn.Linear(16, 12), nn.ReLU(), nn.Linear(12, 3)).eval()
-    data = (torch.rand(10, 16).numpy() + 0.1, np.arange(10) % 3)
-    report = compare_with_tensor_lemmas(network, compress(trace(network, data), Quantize(bits=3)), data)
-    assert [premise.text for premise in report.failing] == ["both networks have the same biases"]
-    assert "a premise fails" in str(report)
+def test_a_change_of_a_bias_is_added() -> None:
+    """Layers of zeros but for their biases: 1 becomes 1.25 at 9 places, which is all that there is."""
+    network, other = (nn.Sequential(nn.Conv2d(1, 1, 1), nn.ReLU(), nn.Flatten()).eval() for _ in range(2))
+    with torch.no_grad():
+        for module, value in ((network, 1.0), (other, 1.25)):
+            module[0].weight.fill_(0.5)  # type: ignore[operator]
+            module[0].bias.fill_(value)  # type: ignore[operator]
+    data = (np.zeros((4, 1, 3, 3), dtype=np.float32) + 1e-6, np.arange(4))
+    deviation = deviation_bound(network, other, as_data(data, classes=9))
+    properties = tensor_properties(network, as_data(data, classes=9))
+    seen = compare_activations(network, other, ["0"], as_data(data, classes=9).train)
+    found = _from_distances(properties, deviation, seen)
+    assert seen.places == (9,)
+    assert seen.errors[0] == pytest.approx(0.25, rel=1e-4)
+    assert 0.25 * (1 - 1e-4) <= found.error <= 0.25 * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("method", [CP(threshold=0.1), CP(share=0.6)])
+def test_batch_norm_is_folded_in_both(method: CP) -> None:
+    """The file of the second has it folded already."""
+    data = load_data("digits", limit=60)
+    network = build(parse_model("cp-vgg:11-2-100-1", input_shape=data.input_shape, classes=data.classes))
+    initialise(network, Seed(3))
+    report = compare_with_tensor_lemmas(network, compress(trace(network, data), method), data)
+    assert len(report.measured) == 9
+    assert 0 < report.relative_error <= report.lemma.error
 
 
 def test_wrong_ranks_and_properties_are_named() -> None:

@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-import torch
 from torch import Tensor, nn
 
 from netpact.bounds.estimate import Premise
@@ -21,17 +19,16 @@ from netpact.datasets import Data, Samples, as_data
 from netpact.deviations import DeviationBound, deviation_bound
 from netpact.layers import Chain
 from netpact.measurements.folded import fold_for_measuring
-from netpact.measurements.quantity import MOST, Numbers, divide
-from netpact.measurements.streaming import norms_of
+from netpact.measurements.quantity import MOST, divide
 from netpact.measurements.tensors import TensorProperties, tensor_properties
 from netpact.models import OwnModule
 from netpact.network import Network, trace
-from netpact.papers.li.lemmas.projecting import compose, project, read_ranks
+from netpact.papers.li.lemmas.activations import Activations, compare_activations
+from netpact.papers.li.lemmas.projecting import compose, drop_identities, project, read_ranks
 from netpact.papers.li.lemmas.report import TensorLemmaReport
 from netpact.papers.li.lemmas.stating import state_lemma
 from netpact.papers.li.lemmas.terms import LayerTerm, LemmaBound
 
-_BATCH = 128
 _SAME = 1e-6  # two sums of the same squares differ by far less
 Ranks = Mapping[str, int] | Sequence[int]
 
@@ -48,7 +45,7 @@ def compare_with_tensor_lemmas(
 
     compressed  how many components each layer keeps, in the order of the layers or by name: then they are dropped here.
                 Or a file, or a compressed network: there |W - W^|_op and |W^|_op stand for xi and t, so that whatever
-                was done to the factors is in them
+                was done to the factors is in them, and the change of the biases is added
     properties  what netpact.measurements.tensors.tensor_properties found for this network on these data. Default:
                 measured here, with all samples and exact decompositions
     """
@@ -57,26 +54,24 @@ def compare_with_tensor_lemmas(
     found = tensor_properties(network, source, progress=progress) if properties is None else properties
     check_instance(found, TensorProperties, where="properties")
     _check_same(found, network, source.train)
-    composed = compose(network.module)
-    original = network if composed is network.module else trace(composed, source)
-    if isinstance(compressed, (Pact, Compressed, str, Path)):
-        other = _open(compressed, network)
-        deviation = deviation_bound(original, other, source, progress=progress)
-        lemma, printed = _from_distances(found, deviation), None
+    composed = drop_identities(compose(network.module))
+    original = trace(composed, source)
+    ranks = None if isinstance(compressed, (Pact, Compressed, str, Path)) else read_ranks(compressed, found)
+    other = project(composed, found, ranks) if ranks is not None else _open(compressed, network, source)
+    deviation = deviation_bound(original, other, source, progress=progress)
+    seen = compare_activations(network.module, other, [layer.name for layer in found.layers], source.train)
+    if ranks is None:
+        lemma, printed = _from_distances(found, deviation, seen), None
     else:
-        ranks = read_ranks(compressed, found)
-        other = project(composed, found, ranks)
-        deviation = deviation_bound(original, other, source, progress=progress)
         lemma, printed = (state_lemma(found, ranks, as_printed=flag) for flag in (False, True))
-    measured, norms = _measure(network.module, other, [layer.name for layer in found.layers], source.train)
     return TensorLemmaReport(
         network=network.name,
-        measured=measured,
+        measured=seen.errors,
         lemma=lemma,
         printed=printed,
         deviation=deviation,
-        relative_deviation=float(divide(deviation.bounds, norms, side=MOST).max()),
-        premises=_premises(found, deviation, source.train),
+        relative_deviation=float(divide(deviation.bounds, seen.norms, side=MOST).max()),
+        premises=_premises(found, source.train),
     )
 
 
@@ -102,70 +97,43 @@ def _size(part: nn.Module | None) -> float:
     return float(weight.detach().double().norm()) if isinstance(weight, Tensor) else math.nan
 
 
-def _open(compressed: Pact | Compressed | str | Path, network: Network) -> nn.Module:
+def _open(compressed: Ranks | Pact | Compressed | str | Path, network: Network, data: Data) -> nn.Module:
+    """Decoded, batch norm folded as it is in the network, and every chain composed."""
     opened = Pact.read(compressed) if isinstance(compressed, (str, Path)) else compressed
+    assert isinstance(opened, (Pact, Compressed))
     shell = copy.deepcopy(network.module) if isinstance(opened.architecture, OwnModule) else None
-    return compose(opened.to_module(shell) if isinstance(opened, Pact) else load_module(opened, shell))
+    module = opened.to_module(shell) if isinstance(opened, Pact) else load_module(opened, shell)
+    return drop_identities(compose(fold_for_measuring(module, data)[0].module))
 
 
-def _from_distances(properties: TensorProperties, deviation: DeviationBound) -> LemmaBound:
-    """The induction of the lemmas with the proven |W - W^|_op and |W^|_op of two layers."""
+def _from_distances(properties: TensorProperties, deviation: DeviationBound, seen: Activations) -> LemmaBound:
+    """The induction of the lemmas with the proven |W - W^|_op and |W^|_op of two layers, and a change of the bias:
+
+    e_(k+1) = L (|W^|_op e_k + |W - W^|_op) / signal + L |b - b^| sqrt(places) / min |X'|
+    """
     parts = {part.name: part for part in deviation.layers}
     whole = state_lemma(properties, [layer.rank for layer in properties.layers])
-    terms = [
-        LayerTerm(
-            name=layer.name,
-            rank=layer.rank,
-            components=layer.rank,
-            noise=layer.lipschitz * parts[layer.name].change,
-            gain=layer.lipschitz * parts[layer.name].norm + layer.skip,
-            signal=layer.cushion * layer.frobenius,
+    terms = []
+    for layer, least, places in zip(properties.layers, seen.least, seen.places, strict=True):
+        part, signal = parts[layer.name], layer.cushion * layer.frobenius
+        moved = part.shift * math.sqrt(places) * (signal / least if least else math.inf) if part.shift else 0.0
+        terms.append(
+            LayerTerm(
+                name=layer.name,
+                rank=layer.rank,
+                components=layer.rank,
+                noise=layer.lipschitz * (part.change + moved),
+                gain=layer.lipschitz * part.norm + layer.skip,
+                signal=signal,
+            )
         )
-        for layer in properties.layers
-    ]
     return LemmaBound(name=whole.name, printed=False, layers=tuple(terms))
 
 
-def _premises(properties: TensorProperties, deviation: DeviationBound, samples: Samples) -> tuple[Premise, ...]:
-    moved = [part.name for part in deviation.layers if part.shift > 0]
+def _premises(properties: TensorProperties, samples: Samples) -> tuple[Premise, ...]:
     dead = [layer.name for layer in properties.layers if not layer.cushion > 0]
+    count = f"{properties.samples:,} of {samples.count:,}"
     return (
-        Premise("both networks have the same biases", not moved, ", ".join(moved[:3])),
         Premise("all layer cushions are above 0", not dead, ", ".join(dead[:3])),
-        Premise(
-            "measured on every sample",
-            properties.samples == samples.count,
-            f"{properties.samples:,} of {samples.count:,}",
-        ),
+        Premise("measured on every sample", properties.samples == samples.count, count),
     )
-
-
-@torch.no_grad()
-def _measure(
-    module: nn.Module, other: nn.Module, names: Sequence[str], samples: Samples
-) -> tuple[tuple[float, ...], Numbers]:
-    """For each layer the worst |X - X^| / |X| at the input of the next one, or the logits; and |f| of every sample."""
-    runs = [_Inputs(copy.deepcopy(one).double().eval(), names) for one in (module, other)]
-    worst, norms = [0.0] * len(names), []
-    for inputs, _ in samples.batches(_BATCH):
-        first, second = (run(torch.from_numpy(inputs).double()) for run in runs)
-        for place, (one, two) in enumerate(zip(first[1:], second[1:], strict=True)):
-            shares = divide(norms_of(one - two).numpy(), norms_of(one).numpy(), side=MOST)
-            worst[place] = max(worst[place], float(shares.max()))
-        norms.append(norms_of(first[-1]).numpy())
-    return tuple(worst), np.concatenate(norms)
-
-
-class _Inputs:
-    """What the named layers receive in one run, in their order, and the logits."""
-
-    def __init__(self, module: nn.Module, names: Sequence[str]) -> None:
-        self._module, self._names, self._seen = module, names, dict[str, Tensor]()
-        for name in names:
-            module.get_submodule(name).register_forward_pre_hook(
-                lambda _, given, name=name: self._seen.__setitem__(name, given[0])
-            )
-
-    def __call__(self, inputs: Tensor) -> list[Tensor]:
-        logits = self._module(inputs)
-        return [*(self._seen[name] for name in self._names), logits]

@@ -25,6 +25,16 @@ def compose(module: nn.Module) -> nn.Module:
     return made
 
 
+def drop_identities(module: nn.Module) -> nn.Module:
+    """Without the steps of sequences that do nothing: what is left of folded batch norm in a file."""
+    made = copy.deepcopy(module)
+    for part in made.modules():
+        if type(part) is nn.Sequential:
+            for name in [name for name, child in part._modules.items() if type(child) is nn.Identity]:
+                del part._modules[name]
+    return made
+
+
 def project(composed: nn.Module, properties: TensorProperties, ranks: Sequence[int]) -> nn.Module:
     """The composed network with M_j in the place of each weight tensor, j its rank; in float64."""
     made = copy.deepcopy(composed).double().eval()
