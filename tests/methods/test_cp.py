@@ -66,6 +66,9 @@ class TestCP(MethodConformance):
         {"grid": "codebook", "bits": 9},
         {"rank": 2, "share": 0.5},
         {"threshold": 0.1, "ranks": {"fc": 3}},
+        {"margin": 0.0},
+        {"margin": float("inf")},
+        {"margin": 1.0, "rank": 3},
     ]
 
     @pytest.fixture(params=["dense", "factored"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -9,19 +10,23 @@ from torch import nn
 
 from netpact.algebra import CPDecomposition
 from netpact.coding.format import Compressed
+from netpact.coding.forms import CodedTensor
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.layers import CPConv2d, CPLinear
 from netpact.layers.rewrites import CPLayer
 from netpact.layers.rewrites.cp_layer import is_cp, resized_cp
+from netpact.measurements import TensorProperties
 from netpact.methods.approximations import code_network
 from netpact.methods.cp_components import Layer, above_threshold, rank_within, take_components, within_error
+from netpact.methods.cp_margin import MarginChoice, choose_for_margin, measure_for_margin
 from netpact.methods.cp_rounding import round_components
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.layer_ranks import LayerRanks, by_layer, dense_candidates, pick_layers
 from netpact.methods.method import METHODS
-from netpact.methods.replacing import Replacement, own_layers, replace_layers
+from netpact.methods.ranks_from_margin import MarginRanks
+from netpact.methods.replacing import Replacement, is_smaller, own_layers, replace_layers
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_SHARE = 0.5
 _BITS = 8
-_WAYS = ("rank", "ranks", "share", "threshold", "error")
+_WAYS = ("rank", "ranks", "share", "threshold", "error", "margin")
 
 
 @METHODS.add
@@ -37,7 +42,7 @@ _WAYS = ("rank", "ranks", "share", "threshold", "error")
 class CP:
     """Weights as sums of rank-one tensors, which the decoded network runs as chains of small layers.
 
-    Give one of the first five (default: share 0.5). Linear layers and convolutions without groups are decomposed by
+    Give one of the first six (default: share 0.5). Linear layers and convolutions without groups are decomposed by
     alternating least squares; a last linear layer, 1x1 convolutions and convolutions of one channel only if `ranks`
     names them. Layers in CP form keep their largest components. A layer that would take as many numbers, or bits, as
     it does rounded entry by entry (`Quantize`) stays as it is. Biases take 8 bits.
@@ -48,6 +53,8 @@ class CP:
     threshold  components below this share of the layer's largest are dropped; of a dense layer after a decomposition
                of as many numbers as it has. Nothing is trained or fitted again (Table 5)
     error      the fewest components with at most this error, relative to each layer's weight
+    margin     the ranks for which no decision of a larger margin changes (Algorithms 1 to 6), but for rounding; from
+               samples. Linear layers are cut by their singular values. Networks of several layers keep nearly all
     bits       for each number of the factors before entropy coding: uniform 2 to 16 (default 8), codebook 1 to 8
     grid       "uniform", "codebook" or "ternary": how these numbers are written
     """
@@ -57,6 +64,7 @@ class CP:
     share: float | None = None
     threshold: float | None = None
     error: float | None = None
+    margin: float | None = None
     bits: int | None = None
     grid: str = "uniform"
     name: ClassVar[str] = "cp"
@@ -73,6 +81,8 @@ class CP:
         for name in ("share", "threshold", "error"):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), where=name, above=0, most=1)
+        if self.margin is not None:
+            check_number(self.margin, where="margin", above=0)
         make_grid(self.grid, bits=self.bits)
         if self.bits is None:
             object.__setattr__(self, "bits", default_bits(self.grid, uniform=_BITS))
@@ -82,6 +92,10 @@ class CP:
     ) -> Compressed:
         grid = make_grid(self.grid, bits=self.bits)
         plain = code_network(network, grid).tensors
+        if self.margin is not None:
+            properties = measure_for_margin(network, samples, progress)
+            chosen = self._choose(network, properties, grid, plain)
+            return replace_layers(network, plain, chosen.found, plain)
         found: dict[str, Replacement] = {}
         layers = pick_layers(cp_candidates(network), by_layer(self.ranks))
         for done, (name, layer) in enumerate(layers.items(), start=1):
@@ -91,6 +105,27 @@ class CP:
             if progress is not None:
                 progress(done, len(layers))
         return replace_layers(network, plain, found, plain)
+
+    def choose_ranks(self, network: Network, samples: Samples, progress: Progress | None = None) -> MarginRanks:
+        """What `margin` makes of each layer."""
+        if self.margin is None:
+            raise PactError("only a margin chooses ranks by samples", where="margin", hint="give CP(margin=...)")
+        grid = make_grid(self.grid, bits=self.bits)
+        properties = measure_for_margin(network, samples, progress)
+        return self._choose(network, properties, grid, code_network(network, grid).tensors).ranks
+
+    def _choose(
+        self, network: Network, properties: TensorProperties, grid: Grid, plain: Mapping[str, CodedTensor]
+    ) -> MarginChoice:
+        assert self.margin is not None
+        layers = cp_candidates(network)
+
+        def put(name: str, components: CPDecomposition) -> Replacement | None:
+            own, prefix = put_components(layers[name], components, grid), f"{name}." if name else ""
+            weights = [key for key, tensor in layers[name].named_parameters() if tensor.dim() >= 2]
+            return own if is_smaller(own, [plain[f"{prefix}{key}"] for key in weights]) else None
+
+        return choose_for_margin(properties, self.margin, layers, put)
 
     def _components(self, name: str, layer: Layer) -> CPDecomposition | None:
         """None where the factors would have as many numbers as the weight."""
@@ -121,7 +156,7 @@ def put_components(layer: Layer, found: CPDecomposition, grid: Grid) -> Replacem
     if isinstance(layer, nn.Conv2d):
         shell, rewrite = CPConv2d.like(layer, found.rank), CPLayer(found.rank, 0, 0)
     else:
-        shell = CPLinear.like(layer, found.rank)
+        shell = CPLinear.like(layer, found.rank, in_shape=found.shape[2:], out_shape=found.shape[:2])
         rewrite = CPLayer(found.rank, shell.in_shape[0], shell.out_shape[0])
     weights = round_components(found, shell, layer.weight.detach(), grid)
     return Replacement(rewrite, weights, _bias_of(shell), added=len(shell))

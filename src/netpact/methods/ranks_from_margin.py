@@ -16,7 +16,7 @@ connected networks, has |M_k|_F for the product of all |M_i|_F. The definitions 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -34,7 +34,7 @@ _OUTWARD = 1e-9  # of the logarithms: sums of a few numbers of at most a few tho
 class LayerRank:
     """rank        components that are kept
     components  that there are
-    whole       no rank is enough, because of what the decomposition leaves out: the layer stays as it is
+    whole       the layer stays as it is: that was asked for, or no rank is enough for what a decomposition leaves out
     used        the share of eps / n that dropping the others may take
     parameters  of the kept components, by the paper's count: rank (d_1 + ... + d_N + 1)
     """
@@ -85,16 +85,24 @@ class MarginRanks(Displayed):
 
 
 def find_ranks(
-    properties: TensorProperties, *, eps: float | None = None, margin: float | None = None, as_printed: bool = False
+    properties: TensorProperties,
+    *,
+    eps: float | None = None,
+    margin: float | None = None,
+    keep: Collection[str] = (),
+    as_printed: bool = False,
 ) -> MarginRanks:
     """The ranks for a relative error of the outputs, or for decisions that have at least a margin.
 
     eps         |f - f^| <= eps |f| on the samples
     margin      eps = margin / (2 max |f|): no decision with a larger margin changes
+    keep        names of layers that stay as they are: the layers before them must know of their whole norm
     as_printed  by the paper's formulas and definitions, for comparison
     """
     check_instance(properties, TensorProperties, where="properties")
     error = _relative(properties, eps, margin)
+    for name in keep:
+        properties.layer(name)
     if check_flag(as_printed, where="as_printed"):
         properties = properties if properties.printed else properties.as_printed()
     elif properties.printed:
@@ -102,7 +110,7 @@ def find_ranks(
     condition = _Printed(properties.layers) if as_printed else _Valid()
     limit, chosen = math.log(error / len(properties.layers)), list[LayerRank]()
     for layer in reversed(properties.layers):
-        found, limit = _choose(layer, condition, limit)
+        found, limit = _choose(layer, condition, limit, whole=layer.name in keep)
         chosen.append(found)
     return MarginRanks(error, tuple(reversed(chosen)), as_printed)
 
@@ -150,12 +158,12 @@ class _Printed(_Valid):
         return _log(layer.cushion) if self._connected else self.left(layer)
 
 
-def _choose(layer: LayerTensor, condition: _Valid, limit: float) -> tuple[LayerRank, float]:
+def _choose(layer: LayerTensor, condition: _Valid, limit: float, *, whole: bool) -> tuple[LayerRank, float]:
     """The layer's rank, and the limit for the layer before it. limit: the logarithm of what the layers behind allow."""
     own, lost = limit + condition.left(layer), condition.lost(layer)
     # What loses nothing, with a logarithm of -inf, is enough even where nothing is allowed.
     enough = torch.nonzero(lost[1:] <= own - _OUTWARD).flatten()
-    whole = not len(enough)
+    whole = whole or not len(enough)
     rank = layer.rank if whole else int(enough[0]) + 1
     norm = float(layer.tensorization()[rank]) + (layer.residual if whole else 0.0)
     used = 0.0 if whole or lost[rank] == -math.inf else math.exp(float(lost[rank]) - own)

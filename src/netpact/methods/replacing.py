@@ -72,7 +72,7 @@ def replace_layers(
         if own is None:
             continue
         weights = [f"{prefix}{key}" for key, tensor in part.named_parameters() if tensor.dim() >= 2]
-        if own.rewrite is not None and not _is_smaller(own, [plain[weight] for weight in weights]):
+        if own.rewrite is not None and not is_smaller(own, [plain[weight] for weight in weights]):
             continue
         for weight in weights:
             del tensors[weight]
@@ -88,6 +88,7 @@ def replace_layers(
     return Compressed(network.architecture, {name: tensors[name] for name in order}, rewrites=rewrites)
 
 
-def _is_smaller(own: Replacement, plain: list[CodedTensor]) -> bool:
+def is_smaller(own: Replacement, plain: list[CodedTensor]) -> bool:
+    """Fewer numbers, and fewer bits."""
     numbers = sum(int(np.prod(tensor.shape)) for tensor in plain)
     return own.numbers < numbers and own.bits < sum(map(code_length, plain))
