@@ -33,6 +33,7 @@ class Definition:
     parts        quantities of the same layer that it is computed from
     short        its column in the Monitor, if that is not its name
     reference    paper and definition
+    asked        it costs much: measured only where it is named
     """
 
     scopes: ClassVar[tuple[str, ...]] = (LAYER,)
@@ -47,6 +48,7 @@ class Definition:
     parts: tuple[str, ...] = ()
     short: str = ""
     reference: str = ""
+    asked: bool = False
 
     def __post_init__(self) -> None:
         from netpact.measurements.records import LayerMeasures, Measures
@@ -97,8 +99,8 @@ QUANTITIES: Table[Definition] = Table("quantity", "netpact.measurements.quantiti
 
 
 def choose(only: Iterable[str]) -> tuple[Definition, ...]:
-    """The rows of these names and of their parts, in the order of the table; all rows for no names."""
-    names = set(only or QUANTITIES)
+    """The rows of these names and of their parts, in the order of the table; for no names all but those to ask for."""
+    names = set(only or (name for name, row in QUANTITIES.items() if not row.asked))
     while missing := {part for name in names for part in QUANTITIES[name].parts} - names:
         names |= missing
     return tuple(row for name, row in QUANTITIES.items() if name in names)

@@ -29,6 +29,7 @@ class MeasuredOptions:
     only: tuple[str, ...] = option(
         (), "NAME", "Measure this quantity only; may be repeated. See docs/measurements.md.", shown="all"
     )
+    rank: int = option(0, "N", "Components kept, for tensorization_factor and tensor_noise_bound.", shown="equal size")
     against: str = option(
         "",
         "initial|FILE",
@@ -58,7 +59,8 @@ def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: P
     run.set_threads()
     against, zeta = options.against, options.zeta
     names = tuple(name for entry in options.only for name in entry.split(",") if name)
-    wanted = MeasureOptions(samples=options.samples, only=names, seed=Seed(options.seed))
+    seed, rank = Seed(options.seed), options.rank or None
+    wanted = MeasureOptions(samples=options.samples, only=names, seed=seed, rank=rank)
     source = load_data(data)
     module = examined_model(model, source, weights=options.weights)
     other = _open_other(against, model, source, seed=options.seed)
