@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from netpact.core.seed import Seed
-from netpact.datasets import add_label_noise
 from netpact.experiments import EXPERIMENTS, Experiment, Finding, run_experiment
 from netpact.experiments.studying import open_data
 from netpact.models import parameter_count, parse_model
@@ -27,7 +25,7 @@ from netpact.papers.li.noise_presets import (
     taught,
     taught_cp,
 )
-from netpact.papers.li.noise_studying import NoiseStudy, few, study_noise
+from netpact.papers.li.noise_studying import NoiseStudy, draw_labels, few, study_noise
 from netpact.runs import Inline, TaskDone
 
 ON_TAUGHT = ("li-table6", "li-fig5", "li-fig6")
@@ -147,7 +145,11 @@ def table_6(folder: Path) -> Experiment:
 
 def test_labels_are_noisy_and_shared_and_test_labels_true(table_6: Experiment) -> None:
     data = open_data("digits", limit=100, tested=100)
-    noisy = add_label_noise(data, kind="pair-flip", rate=0.45, seed=Seed(0).child("label noise"), parts="train")
+    noisy = draw_labels(data, NOISES[PAIR], 0)
+    assert noisy.test is data.test
+    away = (noisy.train.labels - data.train.labels) % 10  # type: ignore[attr-defined]
+    assert set(away) == {0, 1}
+    assert 30 <= (away == 1).sum() <= 60
     seen = {table_6.chosen(name)[0].fingerprint for name in (plain(PAIR), taught(PAIR), taught_cp(PAIR))}
     assert seen == {noisy.train.fingerprint()}
     one: NoiseStudy = table_6.chosen(taught_cp(HALF))[0]

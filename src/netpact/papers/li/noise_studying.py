@@ -13,7 +13,7 @@ from netpact.core.seed import Seed
 from netpact.datasets import Data, add_label_noise
 from netpact.experiments import Plan, Setting, Study
 from netpact.experiments.studying import describe_study, open_case, train_options
-from netpact.papers.li.noise_presets import CORRUPTED, TAUGHT, find_treatment
+from netpact.papers.li.noise_presets import CORRUPTED, TAUGHT, Noise, find_treatment
 from netpact.papers.li.studying import start_by_default
 from netpact.runs import JsonValue
 from netpact.training import CoTeaching, Epoch, co_train, train
@@ -42,15 +42,10 @@ class NoiseStudy(Study):
 
 
 def study_noise(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Task: all networks of one seed and one noise see the same labels."""
+    """Task: train the networks of one study on noisy labels, and keep the test accuracy of each epoch."""
     asked = Setting.read(setting)
     noise, together = find_treatment(asked.study)
-    labels = Seed(asked.seed).child("label noise")
-
-    def add_noise(data: Data, _: Seed) -> Data:
-        return add_label_noise(data, kind=noise.kind, rate=noise.rate, seed=labels, parts="train")
-
-    data, own, files = open_case(asked, add_noise)
+    data, own, files = open_case(asked, lambda true, _: draw_labels(true, noise, asked.seed))
     case, options = asked.case, train_options(asked.case, own)
     first, checkpoint = start_by_default(case, data, own), files.with_suffix(".checkpoint")
     if together:
@@ -63,6 +58,11 @@ def study_noise(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
         module, history = alone.module, alone.history
     study = replace(describe_study(asked, data, module), train_accuracy=1 - history[-1].train_error)
     return _with_curve(study, history).to_json()
+
+
+def draw_labels(data: Data, noise: Noise, seed: int) -> Data:
+    """All networks of one seed and one noise see the same labels, and are tested with true ones."""
+    return add_label_noise(data, kind=noise.kind, rate=noise.rate, seed=Seed(seed).child("label noise"), parts="train")
 
 
 def few(epochs: int) -> int:
