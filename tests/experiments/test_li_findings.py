@@ -51,7 +51,7 @@ WORSE = {
     ("li-fig2", 2): {TRAINED: study(TRAINED, history=history(valid=(600, 700, 800, 900)))},
     ("li-fig2", 3): {TRAINED: study(TRAINED, history=history(printed=(100, 200, 300, 400)))},
     ("li-fig2", 4): {TRAINED: study(TRAINED, history=history(printed=(400, 300, 100, 100)))},
-    ("li-fig3", 0): {TRAINED: study(TRAINED, properties=properties(kept=4))},
+    ("li-fig3", 0): {CORRUPTED: study(CORRUPTED, properties=properties(kept=2))},
     ("li-fig3", 1): {TRAINED: study(TRAINED, properties=properties(tensorization=2.9))},
     ("li-fig3", 2): {TRAINED: study(TRAINED, properties=properties(noise=1.6, whole=10.0))},
     ("li-fig3", 3): {TRAINED: study(TRAINED, properties=properties(whole=3.0))},
