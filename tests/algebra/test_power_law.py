@@ -143,7 +143,10 @@ def test_few_distances_are_computed(shape: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("shape", ["student", "few integers", "integers"])
-def test_every_deviation_is_a_lower_bound_and_the_largest_is_the_distance(shape: str) -> None:
+def test_every_deviation_is_a_lower_bound_and_the_largest_is_the_distance(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpact.algebra.power_law_scan._BLOCK", 3)
     scan = Scan(sort_values(SHAPES[shape](np.random.default_rng(1), 200)))
     for k in range(scan.candidates):
         places = np.arange(k, scan.candidates + 1)

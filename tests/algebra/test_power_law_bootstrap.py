@@ -69,6 +69,19 @@ def test_drawn_numbers_are_those_below_and_a_power_law() -> None:
     assert again.ks < 1.7 / np.sqrt(again.tail_count)  # passed with chance 0.994 by the true law
 
 
+def test_only_numbers_below_the_tail_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.repeat([1.0, 1.5, 2.0, 3.0, 7.0], [4, 1, 2, 2, 1])
+    seen: list[np.ndarray] = []
+
+    def draw(below: np.ndarray, *others: Any) -> Any:
+        seen.append(below)
+        return _draw(below, *others)
+
+    monkeypatch.setattr("netpact.algebra.power_law_bootstrap._draw", draw)
+    power_law_p_value(values, fit_power_law(values, xmin=2.0), repeats=2)
+    assert [below.tolist() for below in seen] == [[1.0, 1.0, 1.0, 1.0, 1.5]] * 2
+
+
 def test_seeds_repeats_progress() -> None:
     values = half_pareto(100, 5)
     fit = fit_power_law(values)

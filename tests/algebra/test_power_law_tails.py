@@ -242,6 +242,8 @@ def test_wrong_arguments() -> None:
         untyped(values, 2.5)
     with pytest.raises(PactError, match=r"fit: must be the fit of these values: 2 of 2 .* not 3 of 3"):
         compare_tails(values[1:], fit)
+    with pytest.raises(PactError, match=r"these values: they have alpha 1\.72135 from its xmin on, not 2\.4427"):
+        compare_tails(values * 2, fit)
     with pytest.raises(PactError, match="got 1 zero of 3"):
         compare_tails(values - 1, fit)
     equal = np.full(4, 2.0)
