@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from netpact import PactError, cp_decompose, trace
 from netpact.algebra import CPDecomposition
 from netpact.datasets import ArraySamples
-from netpact.layers import Chain, CPConv2d, CPLinear, Residual, TuckerConv2d
+from netpact.layers import Chain, CPConv2d, CPLinear, HigherOrderCPConv2d, HigherOrderCPLinear, Residual, TuckerConv2d
 from netpact.measurements import LayerTensor, TensorOptions, TensorProperties, tensor_properties
 from netpact.measurements.tensors.between import gains_between
 
@@ -235,6 +235,20 @@ def test_a_cp_layer_is_measured_like_the_dense_layer_it_stands_for() -> None:
         assert getattr(own[0], name) == pytest.approx(getattr(other[0], name), rel=1e-5)
     again = tensor_properties(headed(made.to_dense()), images(), TensorOptions(rank=2)).layers[0]
     torch.testing.assert_close(again.spectrum, own[0].spectrum, rtol=1e-2, atol=1e-3)
+
+
+def test_layers_of_higher_order_are_measured_whole() -> None:
+    """Two cores of a linear layer are no outputs and inputs: nothing is orthonormal, nothing is reshaped."""
+    torch.manual_seed(12)
+    conv, linear = HigherOrderCPConv2d((1, 3), (2, 2), 3, 5, padding=1), HigherOrderCPLinear((4, 36), (1, 3), 4)
+    found = tensor_properties(nn.Sequential(conv, nn.ReLU(), nn.Flatten(), linear), images()).layers
+    assert [(one.name, one.kind, one.rank, one.adding, one.reshaping) for one in found] == [
+        ("0", "conv2d", 5, "sum", 1.0),
+        ("3", "linear", 4, "sum", 1.0),
+    ]
+    for one, part, shape in ((found[0], conv, (3, SIDE, SIDE)), (found[1], linear, (144,))):
+        norm = float(torch.linalg.matrix_norm(as_matrix(part, shape), ord=2))
+        assert norm <= float(one.tensorization()[-1]) <= part.norm_bound() * (1 + 1e-9)
 
 
 def test_what_stands_between_layers() -> None:
