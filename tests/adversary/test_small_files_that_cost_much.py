@@ -2,17 +2,21 @@
 
 The adversary tried: a certificate of many keys, one of them twice; a projection by 2^36 signs, and many that are each
 just below a limit; thousands of forms that all differ, each compared with all before it; a product of two matrices of
-full rank; a codebook of 256 equal values over a hundred million weights; weights of 32 bits that cost no bytes.
+full rank; a codebook of 256 equal values over a hundred million weights; weights of 32 bits that cost no bytes; layers
+in CP or Tucker form that are larger than what they replace.
 """
 
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from format.format_examples import LINEAR, MLP, NETWORKS, wrap
+from torch import nn
 
 from netpact import Limits
 from netpact.coding import HALF, Budget, Decoder, Encoder, ShortFloat, code_uint
@@ -34,6 +38,7 @@ from netpact.coding.forms import (
 )
 from netpact.core.errors import PactError
 from netpact.core.json import read_object
+from netpact.layers.rewrites import CPLayer, Step, TuckerLayer, apply_steps
 from netpact.models import Architecture, parameter_shapes
 
 STEP = ShortFloat(0, 0)
@@ -102,6 +107,51 @@ def test_a_hundred_bytes_are_refused_before_the_work(name: str, counted: type[Co
     assert counted.last is not None
     # Nothing was decoded but the header and the form: a few hundred calls of the coder, and no symbols.
     assert counted.last.work < form.effort(parameter_shapes(architecture)["fc1.weight"]).work + 100_000_000
+
+
+WIDE = Architecture(LINEAR, (), (2, 4096), 8192)  # 67 million weights
+
+
+def test_factors_that_are_larger_than_the_layer_are_refused_before_the_work() -> None:
+    """The numbers of the rewritten network are limited as those of any other; nothing is allocated to count them."""
+    encoder = Encoder()
+    nothing = {"": CodedTensor(Zero(), np.zeros(0, dtype=np.int64), (1,))}
+    steps = (Step(2, CPLayer(64 * 64 * 128, 64, 64)),)
+    _code_header(encoder, Compressed(WIDE, nothing, rewrites=steps), _silent)
+    message = encoder.to_bytes()
+    assert len(message) < 100
+    tracemalloc.start()
+    try:
+        with pytest.raises(PactError, match="201,334,784 parameters, more than max_parameters"):
+            Pact.from_bytes(wrap(message)).to_module()
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_no_cp_layer_has_more_than_four_times_the_numbers() -> None:
+    """Whatever sides and ranks a message names; a Tucker layer at most three times as many."""
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        with torch.device("meta"):
+            conv = nn.Conv2d(*(int(n) for n in random.integers(1, 40, 2)), int(random.integers(1, 6)), bias=False)
+            linear = nn.Linear(*(int(n) for n in random.integers(1, 60, 2)), bias=False)
+        rows = [int(random.choice([n for n in range(1, w + 1) if w % n == 0])) for w in linear.weight.shape[::-1]]
+        modes = rows[0], linear.in_features // rows[0], rows[1], linear.out_features // rows[1]
+        most = int(np.prod(modes)) // max(modes)
+        found = apply_steps(nn.Sequential(linear), [Step(1, CPLayer(most, *rows))])
+        assert sum(p.numel() for p in found.parameters()) <= 4 * linear.weight.numel()
+        with pytest.raises(PactError, match="the rank must be"):
+            apply_steps(nn.Sequential(linear), [Step(1, CPLayer(most + 1, *rows))])
+        modes = conv.out_channels, conv.in_channels, conv.kernel_size[0] ** 2
+        most = int(np.prod(modes)) // max(modes)
+        found = apply_steps(nn.Sequential(conv), [Step(1, CPLayer(most, 0, 0))])
+        assert sum(p.numel() for p in found.parameters()) <= 3 * conv.weight.numel()
+        with pytest.raises(PactError, match="the rank must be"):
+            apply_steps(nn.Sequential(conv), [Step(1, CPLayer(most + 1, 0, 0))])
+        ranks = min(modes[0], modes[1] * modes[2]), min(modes[1], modes[0] * modes[2])
+        found = apply_steps(nn.Sequential(conv), [Step(1, TuckerLayer(*ranks))])
+        assert sum(p.numel() for p in found.parameters()) <= 3 * max(conv.weight.numel(), *(n * n for n in modes[:2]))
 
 
 def test_the_sum_over_all_tensors_is_limited_not_each_of_them() -> None:
