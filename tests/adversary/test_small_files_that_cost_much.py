@@ -8,6 +8,7 @@ in CP or Tucker form that are larger than what they replace.
 
 from __future__ import annotations
 
+import math
 import re
 import tracemalloc
 from collections.abc import Callable
@@ -133,18 +134,18 @@ def test_no_cp_layer_has_more_than_four_times_the_numbers() -> None:
     """Whatever sides and ranks a message names; a Tucker layer at most three times as many."""
     random = np.random.default_rng(0)
     for _ in range(300):
+        outputs, inputs, side = (int(random.integers(1, most)) for most in (40, 40, 6))
         with torch.device("meta"):
-            conv = nn.Conv2d(*(int(n) for n in random.integers(1, 40, 2)), int(random.integers(1, 6)), bias=False)
-            linear = nn.Linear(*(int(n) for n in random.integers(1, 60, 2)), bias=False)
-        rows = [int(random.choice([n for n in range(1, w + 1) if w % n == 0])) for w in linear.weight.shape[::-1]]
-        modes = rows[0], linear.in_features // rows[0], rows[1], linear.out_features // rows[1]
-        most = int(np.prod(modes)) // max(modes)
+            conv, linear = nn.Conv2d(inputs, outputs, side, bias=False), nn.Linear(inputs, outputs, bias=False)
+        rows = [int(random.choice([n for n in range(1, w + 1) if w % n == 0])) for w in (inputs, outputs)]
+        sides = rows[0], inputs // rows[0], rows[1], outputs // rows[1]
+        most = math.prod(sides) // max(sides)
         found = apply_steps(nn.Sequential(linear), [Step(1, CPLayer(most, *rows))])
         assert sum(p.numel() for p in found.parameters()) <= 4 * linear.weight.numel()
         with pytest.raises(PactError, match="the rank must be"):
             apply_steps(nn.Sequential(linear), [Step(1, CPLayer(most + 1, *rows))])
-        modes = conv.out_channels, conv.in_channels, conv.kernel_size[0] ** 2
-        most = int(np.prod(modes)) // max(modes)
+        modes = outputs, inputs, side**2
+        most = math.prod(modes) // max(modes)
         found = apply_steps(nn.Sequential(conv), [Step(1, CPLayer(most, 0, 0))])
         assert sum(p.numel() for p in found.parameters()) <= 3 * conv.weight.numel()
         with pytest.raises(PactError, match="the rank must be"):

@@ -420,6 +420,21 @@ def test_products_of_several_factors_are_exact_or_refused(kind: str, seed: int) 
         twins.compose_exactly(nn.Sequential(chain_on_grid(kind, seed=seed, bits=52 // order + 3)))
 
 
+def test_52_bits_are_the_most() -> None:
+    """Products of three odd integers, just below 2^52 and just above."""
+    chain: Any = CPConv2d(1, 1, 1, 1, bias=False).double()
+    for last, exact in ((2.0**17 + 1, True), (2.0**18 - 9, True), (2.0**18 + 1, False)):
+        with torch.no_grad():
+            for part, value in zip(chain, (2.0**17 + 1, 2.0**17 + 1, last), strict=True):
+                part.weight.fill_(value)
+        if exact:
+            found: Any = twins.compose_exactly(nn.Sequential(chain))[0]  # type: ignore[index]
+            assert int(found.weight.item()) == (2**17 + 1) ** 2 * int(last)
+        else:
+            with pytest.raises(PactError, match="more than 52 bits"):
+                twins.compose_exactly(nn.Sequential(chain))
+
+
 def test_factors_that_under_or_overflow_are_not_exact() -> None:
     chain = chain_on_grid("conv", seed=0, bits=3)
     with torch.no_grad():

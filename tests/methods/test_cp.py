@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -260,6 +261,13 @@ def test_each_way_to_share_lambda_has_its_error_and_length(grid: str) -> None:
     best = min(costs, key=lambda name: costs[name])
     assert all(np.array_equal(taken[name].symbols, made[best][name].symbols) for name in taken)
     assert len({round(cost) for cost in costs.values()}) == len(SHARES)
+
+
+def test_components_of_all_sizes_are_written_in_numbers_of_float32() -> None:
+    found, target = decaying(rank=12)
+    steep = replace(found, weights=10.0 ** -torch.arange(0, 36, 3, dtype=torch.float64))
+    coded = cp_rounding.round_components(steep, CPConv2d(20, 16, 3, 12), target, make_grid("uniform"))
+    assert all(np.abs(tensor.weights()).max() < 1e3 for tensor in coded.values())
 
 
 def decaying(*, rank: int) -> tuple[CPDecomposition, torch.Tensor]:

@@ -14,32 +14,22 @@ from netpact.methods.fitting import Array
 from netpact.methods.grids import Grid, PerChannel
 
 CPShell = CPConv2d | CPLinear
-# Which axis of a weight has the components: rows where nothing else is said. Those of out_columns are groups of rows.
-_COLUMNS = ("pointwise_out.weight", "out_rows.weight")
-_GROUPS = ("out_columns.weight",)
+_COLUMNS = ("pointwise_out.weight", "out_rows.weight")  # the layers that sum over the components
+_STEEP = 2.0**-20
 
 
 def round_components(found: CPDecomposition, shell: CPShell, target: Tensor, grid: Grid) -> Coded:
-    """The weights of the shell, a CP layer of as many components, in the best of three ways to share lambda."""
+    """The weights of the shell, a CP layer of as many components, in the better of two ways to share lambda."""
     shell = shell.double()
-    return best_coded([share(found, shell, grid) for share in SHARES.values()], shell, target)
+    is_steep = float(found.weights[-1]) < _STEEP * float(found.weights[0])  # powers of lambda might overflow
+    shares = [equal_shares] if is_steep else SHARES.values()
+    return best_coded([share(found, shell, grid) for share in shares], shell, target)
 
 
 def equal_shares(found: CPDecomposition, shell: CPShell, grid: Grid) -> Coded:
     """lambda^(1/N) in each factor, one step for all components: small ones are rounded more coarsely."""
     weights = _arrange(found, shell, [1 / len(found.factors)] * len(found.factors))
     return {name: grid.round(values) for name, values in weights.items()}
-
-
-def own_scales(found: CPDecomposition, shell: CPShell, grid: Grid) -> Coded:
-    """A scale for each component in each factor: all components are rounded alike, relative to their size."""
-    count = len(found.factors)
-    shares = [1 / count] * 3 if count == 3 else [1 / 3, 0.0, 1 / 3, 1 / 3]  # groups of rows can have no scale
-    coded = {}
-    for name, values in _arrange(found, shell, shares).items():
-        scaled = PerChannel(grid, columns=name in _COLUMNS)
-        coded[name] = (grid if name in _GROUPS else scaled).round(values)
-    return coded
 
 
 def steps_by_weight(found: CPDecomposition, shell: CPShell, grid: Grid) -> Coded:
@@ -60,7 +50,7 @@ def steps_by_weight(found: CPDecomposition, shell: CPShell, grid: Grid) -> Coded
 
 
 SHARES: Mapping[str, Callable[[CPDecomposition, CPShell, Grid], Coded]] = MappingProxyType(
-    {"equal": equal_shares, "scales": own_scales, "by weight": steps_by_weight}
+    {"equal": equal_shares, "by weight": steps_by_weight}
 )
 
 
