@@ -39,8 +39,8 @@ class HigherOrderCPConv2d(CPChain, ConvChain):
     Definition C.7 of Li et al. 2020: R (t_1 s_1 + ... + t_m s_m + kx ky) numbers. core_l has the matrices K^l_r,
     depthwise the kernels C_r, lambda_r is the product of their Frobenius norms.
 
-    depthwise runs on all indices but r as if they were samples. Networks with it are traced and certified; deviation
-    bounds and measurements, which go sample by sample, need to_dense() in its place.
+    depthwise runs on all indices but r as if they were samples. Networks with it are traced and certified; measure,
+    which goes sample by sample through all layers, needs to_dense() in its place.
     """
 
     in_shape: tuple[int, ...]
