@@ -11,9 +11,10 @@ import torch
 from measurements.measured_nets import KINDS, image_samples, make
 from torch import Tensor, nn
 
-from netpact import MeasureOptions, Measures, Seed, measure
+from netpact import MeasureOptions, Measures, Seed, load_data, measure
 from netpact.core.errors import PactError
 from netpact.datasets import Data
+from netpact.layers import HigherOrderCPConv2d
 from netpact.measurements import FROM_INITIAL, QUANTITIES, Cost, Quantity
 from netpact.measurements.measuring import choose_inputs
 from netpact.models import build, initialise, parse_model
@@ -309,3 +310,14 @@ def test_the_table_fits_a_terminal() -> None:
     assert "a_module" in str(found)
     assert "..." in lines[1]
     assert all(f"{layer.parameters:,}" in line for layer, line in zip(found.layers, lines[1:], strict=False))
+
+
+def test_a_layer_that_folds_its_image_into_the_samples_is_refused_by_name() -> None:
+    higher = HigherOrderCPConv2d((1, 1), (2, 2), 3, rank=2)
+    module = nn.Sequential(higher, nn.Flatten(), nn.Linear(4 * 36, 10)).eval()
+    data = load_data("digits")
+    with pytest.raises(PactError, match=r"rows for .* samples") as refused:
+        measure(module, data, MeasureOptions(samples=4))
+    assert "to_dense()" in str(refused.value)
+    module[0] = higher.to_dense()
+    assert measure(module, data, MeasureOptions(samples=4, only=("frobenius",))).layers

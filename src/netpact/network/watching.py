@@ -55,10 +55,21 @@ def stream_activations(
 
         with watching(network, note, copy_inputs=True):
             logits = network.module(torch.from_numpy(inputs))
+        _refuse_folded(network, returned, samples=len(labels))
         yield Activations(received, returned, logits, labels)
         seen += len(labels)
         if progress is not None:
             progress(seen, samples.count)
+
+
+def _refuse_folded(network: Network, returned: Mapping[int, Tensor], *, samples: int) -> None:
+    for index, output in returned.items():
+        if len(output) != samples:
+            raise PactError(
+                f"runs on {len(output):,} rows for {samples:,} samples, must be one for each",
+                where=network.layers[index - 1].name,
+                hint="put one dense layer in its place: of a HigherOrderCPConv2d, to_dense()",
+            )
 
 
 @contextmanager
