@@ -55,7 +55,9 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "quick": Preset(
             about="small networks of the same families on the first 1,000 or 2,000 training images",
             data=("fashion_mnist", "mnist", "digits"),
-            cases=_networks(_QUICK, replace(_QUICK, model="wrn:10-1-1", limit=1000, epochs=12), _LEARNER),
+            cases=_networks(
+                _QUICK, replace(_QUICK, model="wrn:10-1-1", limit=1000, epochs=12, weight_decay=0.01), _LEARNER
+            ),
             tested=2000,
         ),
         "full": Preset(
