@@ -202,29 +202,6 @@ def test_best_of_the_starts_is_kept() -> None:
     assert errors[2] < errors[0]
 
 
-def test_a_given_start_is_gone_on_from() -> None:
-    """With components added the error cannot rise; with the same ones the first sweep is near the last one before."""
-    tensor, options = random_tensor(6, 7, 5), ALSOptions(sweeps=60, starts=1)
-    found = cp_decompose(tensor, 3, options=options)
-    again = cp_decompose(tensor, 3, options=options, start=found)
-    assert again.errors[0] <= found.relative_error + 1e-12
-    more = cp_decompose(tensor, 5, options=options, start=found)
-    assert more.errors[0] <= found.relative_error + 1e-12
-    fewer = cp_decompose(tensor, 1, options=ALSOptions(sweeps=1, starts=1), start=found)
-    # One sweep from the largest component: its last factor is the best one for the other two.
-    first, second = (factor[:, 0] for factor in fewer.factors[:2])
-    best = torch.einsum("ijk,i,j->k", tensor, first, second)
-    assert torch.allclose(fewer.weights[0] * fewer.factors[2][:, 0], best)
-
-
-def test_a_start_of_another_shape_is_refused() -> None:
-    found = cp_decompose(random_tensor(3, 4, 5), 2)
-    with pytest.raises(PactError, match=r"shape \(4, 3, 5\)"):
-        cp_decompose(random_tensor(4, 3, 5), 2, start=found)
-    with pytest.raises(PactError, match="start: must be a CPDecomposition, got int"):
-        cp_decompose(random_tensor(4, 3, 5), 2, start=3)  # type: ignore[arg-type]
-
-
 def test_single_precision_stays_for_large_tensors() -> None:
     large = low_rank((64, 64, 20), 3).float()
     found = cp_decompose(large.numpy(), 3)

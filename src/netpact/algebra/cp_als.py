@@ -59,15 +59,12 @@ def cp_decompose(
     merge_spatial: bool = False,
     options: ALSOptions = _DEFAULT,
     seed: Seed = _SEED,
-    start: CPDecomposition | None = None,
     progress: Progress | None = None,
 ) -> CPDecomposition:
     """The sum of `rank` rank-one tensors that alternating least squares finds nearest to the tensor.
 
     merge_spatial takes a convolution's kernel as (out, in, kx*ky), the form of Li et al. 2020, Proposition 4.1:
-    M = sum_r weights_r b_r (x) a_r (x) C_r. start, a decomposition of any rank, takes the place of the start from
-    singular vectors: its largest components, and random ones where it has too few. progress gets (sweeps done, sweeps
-    at most).
+    M = sum_r weights_r b_r (x) a_r (x) C_r. progress gets (sweeps done, sweeps at most).
     """
     check_integer(rank, where="rank", least=1)
     check_instance(options, ALSOptions, where="options")
@@ -76,14 +73,11 @@ def cp_decompose(
     shape = tuple(values.shape)
     run = _Run(values.flatten(2) if merge_spatial else values, rank, options)
     best = _Fit(values.new_zeros(0), [values.new_zeros(size, 0) for size in run.tensor.shape], (0.0,), 0, True)
-    known = None if start is None else run.known_factors(check_instance(start, CPDecomposition, where="start"))
     if run.norm:
-        for number in range(options.starts):
-            factors = run.random_factors(seed.child("cp", number))
-            if number == 0:
-                factors = run.fill(run.singular_factors() if known is None else known, factors)
-            fit = run.iterate(factors, number, progress)
-            best = fit if number == 0 or fit.errors[-1] < best.errors[-1] else best
+        for start in range(options.starts):
+            factors = run.random_factors(seed.child("cp", start))
+            fit = run.iterate(run.singular_factors(factors) if start == 0 else factors, start, progress)
+            best = fit if start == 0 or fit.errors[-1] < best.errors[-1] else best
             if best.errors[-1] <= run.floor:
                 break
     if progress is not None:
@@ -114,20 +108,9 @@ class _Run:
         shapes = ((size, self.rank) for size in self.tensor.shape)
         return [unit_columns(torch.from_numpy(random.standard_normal(shape)).to(self.tensor))[0] for shape in shapes]
 
-    def singular_factors(self) -> list[Tensor]:
-        """Leading left singular vectors of each unfolding."""
-        return [leading_vectors(unfold(self.tensor, mode), self.rank) for mode in range(self.tensor.dim())]
-
-    def known_factors(self, start: CPDecomposition) -> list[Tensor]:
-        """The largest components of a decomposition of a tensor of this shape."""
-        if tuple(len(factor) for factor in start.factors) != tuple(self.tensor.shape):
-            needed = f"must be a decomposition of a tensor of shape {tuple(self.tensor.shape)}"
-            raise PactError(f"{needed}, got {start}", where="start")
-        return [factor[:, : self.rank].to(self.tensor) for factor in start.factors]
-
-    @staticmethod
-    def fill(found: Sequence[Tensor], random: Sequence[Tensor]) -> list[Tensor]:
-        """Random columns where there are too few."""
+    def singular_factors(self, random: Sequence[Tensor]) -> list[Tensor]:
+        """Leading left singular vectors of each unfolding; random columns where there are too few."""
+        found = [leading_vectors(unfold(self.tensor, mode), self.rank) for mode in range(self.tensor.dim())]
         return [torch.cat([one, other[:, one.shape[1] :]], dim=1) for one, other in zip(found, random, strict=True)]
 
     def iterate(self, factors: list[Tensor], start: int, progress: Progress | None) -> _Fit:

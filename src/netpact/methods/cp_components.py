@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from netpact.algebra import ALSOptions, CPDecomposition, cp_decompose
+from netpact.algebra.cp_within import RankSearch, cp_within
 from netpact.core.seed import Seed
 from netpact.layers import CPConv2d, CPLinear, rank_for_share
 from netpact.layers.ranks import cp_modes
@@ -48,29 +49,13 @@ def above_threshold(layer: Layer, threshold: float) -> CPDecomposition:
 
 
 def within_error(layer: Layer, error: float) -> CPDecomposition | None:
-    """The fewest components with at most this error relative to the layer's weight; None where they are too many.
-
-    Of a dense layer the rank is doubled and then bisected, each decomposition from the one before.
-    """
+    """The fewest components with at most this error relative to the layer's weight; None where they are too many."""
     if isinstance(layer, (CPConv2d, CPLinear)):
         found = layer.components()
         enough = torch.nonzero(_tail_errors(found) <= error)
         return truncate(found, int(enough[0]) if len(enough) else found.rank)
-    low, rank, limit = 0, 1, rank_for_share(layer, 1.0)
-    found = best = _decompose(layer, rank)
-    while found.relative_error > error:
-        if rank == limit:
-            return None
-        low, rank = rank, min(2 * rank, limit)
-        found = best = _decompose(layer, rank, start=found)
-    while rank - low > 1:
-        middle = (low + rank) // 2
-        found = _decompose(layer, middle, start=best)
-        if found.relative_error <= error:
-            rank, best = middle, found
-        else:
-            low = middle
-    return best
+    ranks = RankSearch(most=rank_for_share(layer, 1.0))
+    return cp_within(weight_tensor(layer), error, ranks, options=_OPTIONS, seed=_SEED)
 
 
 def _tail_errors(found: CPDecomposition) -> Tensor:
@@ -82,8 +67,8 @@ def _tail_errors(found: CPDecomposition) -> Tensor:
     return (squares / squares[:1]).sqrt()
 
 
-def _decompose(layer: nn.Linear | nn.Conv2d, rank: int, start: CPDecomposition | None = None) -> CPDecomposition:
-    return cp_decompose(weight_tensor(layer), rank, options=_OPTIONS, seed=_SEED, start=start)
+def _decompose(layer: nn.Linear | nn.Conv2d, rank: int) -> CPDecomposition:
+    return cp_decompose(weight_tensor(layer), rank, options=_OPTIONS, seed=_SEED)
 
 
 def weight_tensor(layer: nn.Linear | nn.Conv2d) -> Tensor:

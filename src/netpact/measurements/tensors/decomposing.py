@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
@@ -20,6 +20,7 @@ from netpact.algebra import (
 )
 from netpact.algebra.component_norms import component_gains
 from netpact.algebra.cp_als import unit_columns
+from netpact.algebra.cp_within import RankSearch, cp_within
 from netpact.algebra.outward import length_up
 from netpact.core.checks import check_instance, check_integer, check_number
 from netpact.core.errors import PactError
@@ -30,6 +31,7 @@ from netpact.layers.ranks import largest_rank, square_sides
 from netpact.measurements.tensors.layer_tensor import LARGEST, ROOT, SUM
 
 _UNIT = 2.0**-52
+_RESOLUTION = 1 / 8  # of the rank that an error asks for
 _ROUNDING = 1e-10  # a relative error that is rounding alone is not worth an operator norm
 _ORTHONORMAL = 1e-6  # |G - I|_F of the Gram matrix G: what is left enters the gains
 _NORM_UP_TO = 1 << 20  # weights of a layer whose residual's operator norm is computed; the Frobenius norm bounds others
@@ -142,23 +144,17 @@ def _fit(name: str, tensor: Tensor, options: TensorOptions, *, shape: tuple[int,
 
     def fit(rank: int) -> CPDecomposition:
         found = cp_decompose(tensor, rank, options=options.als, seed=seed)
-        return CPDecomposition(found.weights, found.factors, tuple(shape), found.relative_error)
+        return replace(found, shape=tuple(shape))
 
     if options.rank is not None:
         return fit(min(options.rank, most))
     if options.share is not None:
         return fit(min(most, largest_rank(sides, options.share)))
     assert options.error is not None
-    low, high = 0, 1
-    while (found := fit(high)).relative_error > options.error:
-        if high == most:
-            return found  # not reached: its own error is in the record, and in the residual
-        low, high = high, min(2 * high, most)
-    while high - low > max(1, high // 8):
-        middle = (low + high) // 2
-        tried = fit(middle)
-        low, high, found = (middle, high, found) if tried.relative_error > options.error else (low, middle, tried)
-    return found
+    ranks = RankSearch(most=most, resolution=_RESOLUTION)
+    found = cp_within(tensor, options.error, ranks, options=options.als, seed=seed)
+    # Not reached: the error of the highest rank is in the record, and in the residual.
+    return fit(most) if found is None else replace(found, shape=tuple(shape))
 
 
 def _units(found: CPDecomposition) -> CPDecomposition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from netpact.algebra import ALSOptions, CPDecomposition, cp_decompose, polyadic_form
+from netpact.algebra import ALSOptions, CPDecomposition, polyadic_form
+from netpact.algebra.cp_within import RankSearch, cp_within
 from netpact.core.seed import Seed
 from netpact.layers.components import CPChain
 from netpact.layers.ranks import rank_for_share
@@ -77,10 +78,7 @@ def decompose_to(layer: nn.Conv2d, *, error: float = RECONSTRUCTION, seed: Seed)
     The exact form (Proposition 4.1) where they would reach its rank.
     """
     kernel = layer.weight.detach()
-    exact, rank = polyadic_form(kernel), rank_for_share(layer)
-    while rank < exact.rank:
-        found = cp_decompose(kernel, rank, merge_spatial=True, options=_ALS, seed=seed)
-        if found.relative_error <= error:
-            return found
-        rank = max(rank + 1, int(_GROWTH * rank))
-    return exact
+    exact = polyadic_form(kernel)
+    ranks = RankSearch(exact.rank - 1, first=rank_for_share(layer), growth=_GROWTH, resolution=1.0)
+    found = cp_within(kernel.flatten(2), error, ranks, options=_ALS, seed=seed) if ranks.most else None
+    return exact if found is None else replace(found, shape=exact.shape)
