@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netpact.deviations import LayerBounds, Walker, compare
-from netpact.layers import ChannelAffine
+from netpact.layers import ChannelAffine, Shift
 
 Call = Callable[[Any], Any]
 STEP = 1e-2
@@ -168,9 +168,10 @@ class Layered(nn.Module):
         return found.flatten(1)
 
 
-def _filled(layer: Any, weight: Tensor) -> Any:
+def _filled(layer: Any, weight: Tensor | None = None) -> Any:
     with torch.no_grad():
-        layer.weight.copy_(weight)
+        if weight is not None:
+            layer.weight.copy_(weight)
         layer.bias.copy_(torch.arange(len(layer.bias)) * 0.1)
     return layer.eval()
 
@@ -185,4 +186,5 @@ LAYERS: dict[str, tuple[Worst, Callable[[], Any]]] = {
         Worst(MAPS, lambda x: x, at=CORNER),
         lambda: _filled(ChannelAffine(2), torch.tensor([-3.0, 1.0])),
     ),
+    "Shift": (Worst((2,), lambda x: x, at=((1,),)), lambda: _filled(Shift(2))),
 }

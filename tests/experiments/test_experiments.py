@@ -230,7 +230,7 @@ def test_names_in_a_page_are_escaped(figure_2: Experiment) -> None:
 @pytest.mark.parametrize(
     ("name", "preset", "seeds", "said"),
     [
-        ("arora-fig9", "digits", 1, "allowed: arora-fig1"),
+        ("arora-fig9", "digits", 1, "allowed: .*arora-fig1"),
         ("arora-fig1", "slow", 1, "allowed: quick, full, digits"),
         ("arora-fig1", "digits", 0, "seeds: must be an integer >= 1"),
         ("arora-fig1", "digits", True, "seeds: must be an integer >= 1"),

@@ -21,6 +21,8 @@ from netpact.papers.li.studying import corrupt_labels, start_by_default, study_t
 from netpact.runs import Inline, TaskDone
 from netpact.training import error_rate, train
 
+# One process for all: they share the networks that the first of them trains.
+pytestmark = pytest.mark.xdist_group("li-experiments")
 OURS = [name for name, plan in EXPERIMENTS.items() if plan.task is study_tensors]
 
 
