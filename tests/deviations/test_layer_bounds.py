@@ -40,7 +40,7 @@ def within(layer: Any, distance: LayerDistance, aim: torch.Tensor, generator: to
     """A layer at the rim of the box: towards `aim`, an input, or anywhere."""
     other = copy.deepcopy(layer)
     with torch.no_grad():
-        weight = getattr(other, "weight", None)  # a bias alone has none
+        weight: Any = getattr(other, "weight", None)  # a bias alone has none
         if isinstance(other, nn.Linear):
             out = torch.randn(weight.shape[0], generator=generator, dtype=torch.float64)
             weight.add_(distance.weights * torch.outer(out / out.norm(), aim.flatten()[: weight.shape[1]] / aim.norm()))

@@ -301,6 +301,8 @@ def test_budgets_are_shared_out_in_proportion(layers: list[tuple[float, int]], s
 
 def test_budgets_by_hand() -> None:
     assert split_budget(40, weights=(100, 1), caps=(10, 50)) == (10, 30)
+    # Once the largest is full, those far below it still differ.
+    assert split_budget(34, weights=(1e300, 1e-300, 2e-300), caps=(4, 90, 90)) == (4, 10, 20)
     assert split_budget(10, weights=(1, 1, 2), caps=(9, 9, 9)) == (3, 2, 5)
     assert split_budget(10, weights=(2.2, 2.9, 4.9), caps=(9, 9, 9)) == (2, 3, 5)
     assert split_budget(100, weights=(1, 1), caps=(3, 4)) == (3, 4)

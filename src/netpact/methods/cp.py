@@ -19,10 +19,11 @@ from netpact.layers.rewrites import CPLayer
 from netpact.layers.rewrites.cp_layer import is_cp, resized_cp
 from netpact.measurements import TensorProperties
 from netpact.methods.approximations import code_network
+from netpact.methods.choices import settle_bits, take_one
 from netpact.methods.cp_components import Layer, above_threshold, rank_within, take_components, within_error
 from netpact.methods.cp_margin import MarginChoice, choose_for_margin, measure_for_margin
 from netpact.methods.cp_rounding import round_components
-from netpact.methods.grids import Grid, default_bits, make_grid
+from netpact.methods.grids import Grid, make_grid
 from netpact.methods.layer_ranks import LayerRanks, by_layer, dense_candidates, pick_layers
 from netpact.methods.method import METHODS
 from netpact.methods.ranks_from_margin import MarginRanks
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from netpact.datasets import Samples
 
 _DEFAULT_SHARE = 0.5
-_BITS = 8
 _WAYS = ("rank", "ranks", "share", "threshold", "error", "margin")
 
 
@@ -70,11 +70,7 @@ class CP:
     name: ClassVar[str] = "cp"
 
     def __post_init__(self) -> None:
-        given = [name for name in _WAYS if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise PactError(f"one of {', '.join(_WAYS)} is allowed, got {', '.join(given)}", where=given[-1])
-        if not given:
-            object.__setattr__(self, "share", _DEFAULT_SHARE)
+        take_one(self, _WAYS, default=("share", _DEFAULT_SHARE))
         if self.rank is not None:
             check_integer(self.rank, where="rank", least=1)
         object.__setattr__(self, "ranks", by_layer(self.ranks))
@@ -83,9 +79,7 @@ class CP:
                 check_number(getattr(self, name), where=name, above=0, most=1)
         if self.margin is not None:
             check_number(self.margin, where="margin", above=0)
-        make_grid(self.grid, bits=self.bits)
-        if self.bits is None:
-            object.__setattr__(self, "bits", default_bits(self.grid, uniform=_BITS))
+        settle_bits(self, self.grid, self.bits)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None

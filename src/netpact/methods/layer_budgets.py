@@ -14,8 +14,6 @@ from netpact.core.table import Table
 from netpact.datasets import Samples
 from netpact.network import Network
 
-_LEAST = 2.0**-60  # of a weight beside the largest: whole numbers of parameters do not see less
-
 
 class MeasuredShares(Protocol):
     """How many coefficients each layer gets, none above its cap, by what was measured on the network."""
@@ -50,11 +48,12 @@ def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -
     every layer gets its cap.
     """
     _check(total, weights, caps)
-    largest = max(weights, default=1.0)
-    asked = {layer: max(weight / largest, _LEAST) for layer, weight in enumerate(weights)}
+    waiting = dict(enumerate(weights))
     counts: dict[int, int] = {}
     left = min(total, sum(caps))
-    while asked:
+    while waiting:
+        # Beside the largest of those that are left, again each time: once it is settled, small ones differ too.
+        asked = {layer: weight / max(waiting.values()) for layer, weight in waiting.items()}
         rate = left / math.fsum(asked.values())
         few = [layer for layer in asked if rate * asked[layer] < 1]
         full = [layer for layer in asked if rate * asked[layer] >= caps[layer]]
@@ -63,13 +62,13 @@ def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -
         taken = math.fsum(min(max(rate * asked[layer], 1), caps[layer]) for layer in asked)
         settled = (few or full) if taken > left else (full or few)
         if not settled:
+            counts |= _round_shares(left, asked)
             break
         least = settled is few
         for layer in settled:
             counts[layer] = 1 if least else caps[layer]
             left -= counts[layer]
-            del asked[layer]
-    counts |= _round_shares(left, asked)
+            del waiting[layer]
     return tuple(counts[layer] for layer in range(len(caps)))
 
 
@@ -77,7 +76,7 @@ def _round_shares(total: int, asked: dict[int, float]) -> dict[int, int]:
     """Whole numbers that add up to the total: what rounding down leaves over goes to the largest remainders."""
     shares = {layer: total * weight / math.fsum(asked.values()) for layer, weight in asked.items()}
     counts = {layer: math.floor(share) for layer, share in shares.items()}
-    missing = total - sum(counts.values()) if asked else 0
+    missing = total - sum(counts.values())
     for layer in sorted(shares, key=lambda layer: (counts[layer] - shares[layer], layer))[:missing]:
         counts[layer] += 1
     return counts

@@ -13,8 +13,9 @@ from netpact.core.checks import check_choice, check_integer
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import UNIT_STEP, Coefficients, as_array, code_network
+from netpact.methods.choices import settle_bits
 from netpact.methods.fitting import Array
-from netpact.methods.grids import default_bits, make_grid
+from netpact.methods.grids import make_grid
 from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredShares, split_budget
 from netpact.methods.method import METHODS
 from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
@@ -65,9 +66,7 @@ class RandomProjection:
 
     def __post_init__(self) -> None:
         check_choice(self.variant, VARIANTS, where="variant")
-        make_grid(self.grid, bits=self.bits)
-        if self.bits is None:
-            object.__setattr__(self, "bits", default_bits(self.grid, uniform=8))
+        settle_bits(self, self.grid, self.bits)
         check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
         if self.budget is None:
             object.__setattr__(self, "budget", SIZE if self.gamma is None else CUSHIONS)

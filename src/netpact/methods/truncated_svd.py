@@ -16,8 +16,9 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.layers.rewrites import can_factor
 from netpact.methods.approximations import as_array, code_network
+from netpact.methods.choices import settle_bits, take_one
 from netpact.methods.factoring import Factors, round_factors, split_factors
-from netpact.methods.grids import Grid, default_bits, make_grid
+from netpact.methods.grids import Grid, make_grid
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.method import METHODS
 from netpact.methods.replacing import own_layers, replace_layers
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from netpact.datasets import Samples
 
 _DEFAULT_ENERGY = 0.9
-_BITS = 8
+_WAYS = ("rank", "energy", "tolerance", "margin")
 _BATCH = 1024
 # Theorem 2.2 is about a chain of fully connected layers; what may stand between them has slope 1 and keeps 0.
 _CHAIN = (nn.Flatten, nn.Linear, nn.ReLU, nn.Dropout, nn.Identity)
@@ -59,21 +60,13 @@ class TruncatedSVD:
     name: ClassVar[str] = "truncated-svd"
 
     def __post_init__(self) -> None:
-        given = [name for name in ("rank", "energy", "tolerance", "margin") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise PactError(
-                f"one of rank, energy, tolerance and margin is allowed, got {', '.join(given)}", where=given[-1]
-            )
-        if not given:
-            object.__setattr__(self, "energy", _DEFAULT_ENERGY)
+        take_one(self, _WAYS, default=("energy", _DEFAULT_ENERGY))
         if self.rank is not None:
             check_integer(self.rank, where="rank", least=1)
         for name, most in (("energy", 1.0), ("tolerance", 1.0), ("margin", None)):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), where=name, above=0, most=most)
-        make_grid(self.grid, bits=self.bits)
-        if self.bits is None:
-            object.__setattr__(self, "bits", default_bits(self.grid, uniform=_BITS))
+        settle_bits(self, self.grid, self.bits)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None

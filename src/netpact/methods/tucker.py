@@ -14,8 +14,9 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.layers.ranks import tucker_ranks_for_share
 from netpact.methods.approximations import as_array, code_network
+from netpact.methods.choices import settle_bits, take_one
 from netpact.methods.factoring import factor_matrix
-from netpact.methods.grids import Grid, default_bits, make_grid
+from netpact.methods.grids import Grid, make_grid
 from netpact.methods.layer_ranks import LayerRanks, Rank, by_layer, dense_candidates, pick_layers
 from netpact.methods.method import METHODS
 from netpact.methods.replacing import Replacement, replace_layers
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from netpact.datasets import Samples
 
 _DEFAULT_SHARE = 0.5
-_BITS = 8
 _WAYS = ("ranks", "share", "error")
 
 
@@ -55,18 +55,12 @@ class Tucker:
     name: ClassVar[str] = "tucker"
 
     def __post_init__(self) -> None:
-        given = [name for name in _WAYS if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise PactError(f"one of {', '.join(_WAYS)} is allowed, got {', '.join(given)}", where=given[-1])
-        if not given:
-            object.__setattr__(self, "share", _DEFAULT_SHARE)
+        take_one(self, _WAYS, default=("share", _DEFAULT_SHARE))
         object.__setattr__(self, "ranks", by_layer(self.ranks, most_sides=2))
         for name in ("share", "error"):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), where=name, above=0, most=1)
-        make_grid(self.grid, bits=self.bits)
-        if self.bits is None:
-            object.__setattr__(self, "bits", default_bits(self.grid, uniform=_BITS))
+        settle_bits(self, self.grid, self.bits)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None

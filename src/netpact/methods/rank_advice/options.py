@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from netpact.core.checks import check_instance, check_integer, check_number
 from netpact.core.seed import Seed
-from netpact.methods.grids import Grid, default_bits, make_grid
-
-_BITS = 8
+from netpact.methods.choices import settle_bits
+from netpact.methods.grids import Grid, make_grid
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,7 @@ class RankOptions:
         check_integer(self.samples, where="samples", least=1)
         check_integer(self.bound_samples, where="bound_samples", least=0)
         check_instance(self.seed, Seed, where="seed")
-        make_grid(self.grid, bits=self.bits)
-        if self.bits is None:
-            object.__setattr__(self, "bits", default_bits(self.grid, uniform=_BITS))
+        settle_bits(self, self.grid, self.bits)
 
     def make_grid(self) -> Grid:
         return make_grid(self.grid, bits=self.bits)
