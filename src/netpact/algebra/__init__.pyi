@@ -14,5 +14,12 @@ from netpact.algebra.power_law import fit_power_law as fit_power_law
 from netpact.algebra.power_law_bootstrap import power_law_p_value as power_law_p_value
 from netpact.algebra.power_law_tails import TailComparison as TailComparison
 from netpact.algebra.power_law_tails import compare_tails as compare_tails
+from netpact.algebra.regression_mixture import RegressionLine as RegressionLine
+from netpact.algebra.regression_mixture import RegressionMixture as RegressionMixture
+from netpact.algebra.regression_mixture import fit_regression_mixture as fit_regression_mixture
+from netpact.algebra.stable_density import stable_density as stable_density
+from netpact.algebra.stable_density import stable_tail_constant as stable_tail_constant
+from netpact.algebra.stable_fit import StableFit as StableFit
+from netpact.algebra.stable_fit import fit_stable as fit_stable
 from netpact.algebra.tucker import TuckerDecomposition as TuckerDecomposition
 from netpact.algebra.tucker import tucker_decompose as tucker_decompose

@@ -36,7 +36,7 @@ class DistinctValues:
 
 
 def sort_values(values: Tensor | NDArray[np.number]) -> DistinctValues:
-    numbers = np.sort(_as_numbers(values), axis=None)
+    numbers = np.sort(as_numbers(values), axis=None)
     _check_range(numbers)
     first = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
     at_least = np.append(numbers.size - first, 0).astype(np.float64)
@@ -56,7 +56,7 @@ def log_ratio(larger: Floats | float, smaller: Floats | float) -> Floats:
     return found
 
 
-def _as_numbers(values: Tensor | NDArray[np.number]) -> NDArray[np.number]:
+def as_numbers(values: Tensor | NDArray[np.number]) -> NDArray[np.number]:
     found: object = values
     if isinstance(values, Tensor):
         if values.layout != torch.strided or values.is_meta:
