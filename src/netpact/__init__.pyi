@@ -35,9 +35,11 @@ from netpact.measurements import Measures as Measures
 from netpact.measurements import measure as measure
 from netpact.methods import CP as CP
 from netpact.methods import HeadOnBase as HeadOnBase
+from netpact.methods import MagnitudePrune as MagnitudePrune
 from netpact.methods import Quantize as Quantize
 from netpact.methods import QuantizeDifference as QuantizeDifference
 from netpact.methods import RandomProjection as RandomProjection
+from netpact.methods import RandomPrune as RandomPrune
 from netpact.methods import RankAdvice as RankAdvice
 from netpact.methods import RankOptions as RankOptions
 from netpact.methods import RateAware as RateAware

@@ -38,9 +38,11 @@ from netpact.pacts.priors import base_of
 # Which option names the grid; what makes the method quick.
 ROUNDING = {
     "cp": ("grid", {"rank": "4"}),
+    "magnitude-prune": ("grid", {"keep": "0.3"}),
     "quantize": ("grid", {}),
     "quantize-difference": ("grid", {}),
     "random-projection": ("grid", {"keep": "0.5"}),
+    "random-prune": ("grid", {"scale": "2.0"}),
     "ternary-search": ("body_grid", {"steps": "20", "restarts": "1"}),
     "truncated-svd": ("grid", {"rank": "2"}),
     "tucker": ("grid", {"ranks": "fc1:2"}),

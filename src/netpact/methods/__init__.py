@@ -4,10 +4,12 @@ from netpact.methods.cp import CP
 from netpact.methods.grids import GRIDS, CodebookGrid, Grid, PerChannel, TernaryGrid, UniformGrid, make_grid
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.layer_budgets import split_budget
+from netpact.methods.magnitude_prune import MagnitudePrune
 from netpact.methods.method import METHODS, Method, compress
 from netpact.methods.options import describe_methods, make_method, parse_settings
 from netpact.methods.quantize import Quantize
 from netpact.methods.random_projection import RandomProjection
+from netpact.methods.random_prune import RandomPrune
 from netpact.methods.rank_advice import LayerAdvice, RankAdvice, RankOptions, RankPoint, advise_ranks
 from netpact.methods.ranks_from_margin import LayerRank, MarginRanks, find_ranks
 from netpact.methods.rate_aware import RateAware
@@ -27,12 +29,14 @@ __all__ = [
     "HeadOnBase",
     "LayerAdvice",
     "LayerRank",
+    "MagnitudePrune",
     "MarginRanks",
     "Method",
     "PerChannel",
     "Quantize",
     "QuantizeDifference",
     "RandomProjection",
+    "RandomPrune",
     "RankAdvice",
     "RankOptions",
     "RankPoint",

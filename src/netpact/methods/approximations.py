@@ -18,12 +18,14 @@ from netpact.coding.forms import (
     Projection,
     Relative,
     Sparse,
+    Ternary,
     Uniform,
     Zero,
+    matrix_sides,
 )
 from netpact.coding.forms.sparse import DROPPED
 from netpact.methods.fitting import Array, keep_exact, keep_integers, zero_tensor
-from netpact.methods.grids import Grid, UniformGrid
+from netpact.methods.grids import Grid, PerChannel, UniformGrid
 from netpact.network import Network
 
 BIAS_GRID = UniformGrid(8)  # biases are few, and their errors are not averaged away
@@ -59,6 +61,35 @@ class FewEntries:
         symbols = np.full(self.values.size, 0 if even else DROPPED)
         symbols[kept] = coded.symbols
         return CodedTensor(coded.form if even else Sparse(coded.form), symbols, self.values.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedEntries:
+    """Entries that are 0 stay 0, and no other becomes it: the message says which were kept."""
+
+    values: Array
+
+    def code(self, grid: Grid) -> CodedTensor:
+        kept = np.flatnonzero(self.values)
+        if not len(kept):
+            return zero_tensor(self.values.shape)
+        if isinstance(grid, PerChannel):
+            return grid.code_scaled(self.values, self._sizes(), lambda part, own: PrunedEntries(part).code(own))
+        coded = grid.round_kept(self.values.ravel()[kept])
+        if len(kept) == self.values.size:
+            return CodedTensor(coded.form, coded.symbols, self.values.shape)
+        own_zero = isinstance(coded.form, (Uniform, Ternary))
+        symbols = np.full(self.values.size, 0 if own_zero else DROPPED)
+        symbols[kept] = coded.symbols
+        return CodedTensor(coded.form if own_zero else Sparse(coded.form), symbols, self.values.shape)
+
+    def _sizes(self) -> Array:
+        """The root mean square of what each channel keeps."""
+        if self.values.ndim < 2:
+            return np.ones(len(self.values))
+        # In units of the largest, so that no square underflows or overflows.
+        matrix = self.values.reshape(matrix_sides(self.values.shape)) / np.abs(self.values).max()
+        return np.asarray(np.sqrt(np.square(matrix).sum(axis=1) / np.maximum(np.count_nonzero(matrix, axis=1), 1)))
 
 
 @dataclass(frozen=True, eq=False)

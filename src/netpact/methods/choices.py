@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from netpact.core.errors import PactError
 from netpact.methods.grids import default_bits, make_grid
 
+PRUNED_BITS = 6  # of the weights that pruning keeps, which are the large ones
+
 
 def take_one(method: object, ways: Sequence[str], *, default: tuple[str, object]) -> None:
     """One of these options may be given; without any, the default is set."""

@@ -20,8 +20,11 @@ _STEPS_PER_OCTAVE = 32  # twice as many as there are ShortFloats, so that none i
 _LLOYD_ROUNDS = 50
 
 
-def fit_uniform_step(values: Array, *, bits: int) -> Uniform | Zero:
-    """The step with the least squared error among those a message can hold, 2^(bits-1) - 1 symbols to either side."""
+def fit_uniform_step(values: Array, *, bits: int, least: int = 0) -> Uniform | Zero:
+    """The step with the least squared error among those a message can hold, 2^(bits-1) - 1 symbols to either side.
+
+    least  the smallest magnitude of a symbol; 1 where a number must not become 0
+    """
     limit = (1 << (bits - 1)) - 1
     values = _thin(values)
     largest = float(np.abs(values).max(initial=0.0))
@@ -33,18 +36,21 @@ def fit_uniform_step(values: Array, *, bits: int) -> Uniform | Zero:
     steps = {ShortFloat.nearest(widest * 2 ** (-i / _STEPS_PER_OCTAVE)) for i in places}
 
     def squared_error(step: ShortFloat) -> float:
-        rounded = np.clip(np.rint(values / step.value), -limit, limit) * step.value
-        return float(np.square(values - rounded).sum())
+        return float(np.square(values - _to_symbols(values, step, limit, least) * step.value).sum())
 
     return Uniform(min(sorted(steps, reverse=True), key=squared_error))
 
 
-def round_uniform(values: Array, form: Uniform | Zero, *, bits: int) -> CodedTensor:
+def round_uniform(values: Array, form: Uniform | Zero, *, bits: int, least: int = 0) -> CodedTensor:
     if isinstance(form, Zero):
         return zero_tensor(values.shape)
-    limit = (1 << (bits - 1)) - 1
-    symbols = np.clip(np.rint(values.ravel() / form.step.value), -limit, limit).astype(np.int64)
+    symbols = _to_symbols(values.ravel(), form.step, (1 << (bits - 1)) - 1, least).astype(np.int64)
     return CodedTensor(form, symbols, values.shape)
+
+
+def _to_symbols(values: Array, step: ShortFloat, limit: int, least: int) -> Array:
+    rounded = np.clip(np.rint(values / step.value), -limit, limit)
+    return np.copysign(np.maximum(np.abs(rounded), least), values) if least else rounded
 
 
 def ternary_symbols(values: Array, *, density: float) -> NDArray[np.int64]:
@@ -89,6 +95,17 @@ def round_codebook(values: Array, form: Codebook) -> CodedTensor:
     order = np.argsort(entries, kind="stable")
     edges = (entries[order][1:] + entries[order][:-1]) / 2
     return CodedTensor(form, order[np.searchsorted(edges, values.ravel())].astype(np.int64), values.shape)
+
+
+def avoid_zero(coded: CodedTensor, values: Array) -> CodedTensor:
+    """Every number that became 0 goes to the nearest value of the codebook that is not 0."""
+    if not isinstance(coded.form, Codebook):
+        raise TypeError(f"a codebook is needed, got {coded.form.name}")
+    entries = coded.form.weights(np.arange(1 << coded.form.bits), (1 << coded.form.bits,))
+    lost, allowed = np.flatnonzero(entries[coded.symbols] == 0), np.flatnonzero(entries)
+    symbols = coded.symbols.copy()
+    symbols[lost] = allowed[np.abs(values.ravel()[lost, None] - entries[allowed]).argmin(axis=1)]
+    return CodedTensor(coded.form, symbols, coded.shape)
 
 
 def keep_exact(values: NDArray[np.float32]) -> CodedTensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -28,6 +28,10 @@ class Grid(ABC):
     def round(self, values: Array) -> CodedTensor:
         return self.round_all([values])[0]
 
+    def round_kept(self, values: Array) -> CodedTensor:
+        """What is left of a pruned tensor, all of it: no number becomes 0."""
+        raise NotImplementedError(f"{type(self).__name__} has no rule for pruned tensors")
+
 
 @dataclass(frozen=True)
 class UniformGrid(Grid):
@@ -41,6 +45,10 @@ class UniformGrid(Grid):
     def round_all(self, arrays: Sequence[Array]) -> list[CodedTensor]:
         form = fitting.fit_uniform_step(_together(arrays), bits=self.bits)
         return [fitting.round_uniform(values, form, bits=self.bits) for values in arrays]
+
+    def round_kept(self, values: Array) -> CodedTensor:
+        form = fitting.fit_uniform_step(values, bits=self.bits, least=1)
+        return fitting.round_uniform(values, form, bits=self.bits, least=1)
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,9 @@ class CodebookGrid(Grid):
         form = fitting.fit_codebook(together, bits=self.bits)
         return [fitting.round_codebook(values, form) for values in arrays]
 
+    def round_kept(self, values: Array) -> CodedTensor:
+        return fitting.avoid_zero(self.round(values), values)
+
 
 @dataclass(frozen=True)
 class TernaryGrid(Grid):
@@ -91,6 +102,10 @@ class TernaryGrid(Grid):
             for values, own in zip(arrays, symbols, strict=True)
         ]
 
+    def round_kept(self, values: Array) -> CodedTensor:
+        """Something else has decided what is kept."""
+        return TernaryGrid(1.0).round(values)
+
 
 @dataclass(frozen=True)
 class PerChannel(Grid):
@@ -108,6 +123,11 @@ class PerChannel(Grid):
         scales = [_nearest_scales(own) for own in sizes]
         coded = self.grid.round_all([self._divide(*pair) for pair in zip(arrays, scales, strict=True)])
         return [self._wrap(*pair) for pair in zip(coded, scales, strict=True)]
+
+    def code_scaled(self, values: Array, sizes: Array, code: Callable[[Array, Grid], CodedTensor]) -> CodedTensor:
+        """With given sizes, and another way to code what was divided by them in the grid."""
+        scales = _nearest_scales(sizes)
+        return self._wrap(code(self._divide(values, scales), self.grid), scales)
 
     def _sizes(self, values: Array) -> Array:
         if values.ndim < 2:
