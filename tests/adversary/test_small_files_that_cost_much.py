@@ -28,6 +28,7 @@ from netpact.coding.forms import (
     CodedTensor,
     Difference,
     Form,
+    KeptInNoise,
     LowRank,
     Projected,
     Projection,
@@ -90,6 +91,7 @@ HOSTILE: dict[str, tuple[Architecture, Form, str]] = {
     "sparse codebook": (LARGE, Sparse(Codebook((None,) * 2)), "max_memory"),
     "projected": (Architecture(LINEAR, (), (256, 1024), 16), Projected(Ternary(STEP), 1 << 14, "signs"), "max_work"),
     "nothing projected": (LARGE, Projected(Zero(), 1, "hadamard"), "max_work"),
+    "noise around a codebook": (LARGE, KeptInNoise(Sparse(Codebook((None,) * 2)), STEP), "max_memory"),
     "a difference of nothing": (LARGE, Difference(Zero()), "max_memory"),
 }
 

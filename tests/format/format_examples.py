@@ -20,6 +20,7 @@ from netpact.coding.forms import (
     Exact,
     Factor,
     Form,
+    KeptInNoise,
     LowRank,
     Projected,
     Projection,
@@ -113,6 +114,13 @@ def projected(shape: tuple[int, ...], salt: int) -> CodedTensor:
     rows = form.symbol_count(shape) - like.symbol_count(shape)
     drawn = scatter(like.symbol_count(shape), modulus=6, salt=salt)
     return _tensor(form, shape, np.concatenate([np.arange(rows) % 5 - 2, np.where(drawn < 4, drawn, DROPPED)]))
+
+
+def kept_in_noise(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """Upon an even grid, and around few entries of a codebook, by turns."""
+    inner, everywhere = (sparse(shape, salt), False) if salt // 2 % 2 else (uniform(shape, salt), True)
+    how = {"shift": salt - 3, "seed": 5, "layer": salt}
+    return _tensor(KeptInNoise(inner.form, ShortFloat(-4, 3), everywhere=everywhere, **how), shape, inner.symbols)
 
 
 def zero(shape: tuple[int, ...], salt: int) -> CodedTensor:
@@ -220,6 +228,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "scaled": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), scaled),
     "sparse": compress(Architecture(MLP, (9, 5), (7,), 3), sparse),
     "projected": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projected),
+    "heavy-tail": compress(Architecture(MLP, (9, 5), (7,), 3), kept_in_noise),
     "own": compress_own(OwnNet()),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
     "rewritten-conv": compress_rewritten(
@@ -260,7 +269,7 @@ NETWORKS: Mapping[str, Compressed] = {
 }
 GOLDEN_1 = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
 GOLDEN_2 = ("rewritten-conv", "folded-resnet", "factored", "own-rewritten", "scaled", "sparse", "projected")
-GOLDEN_3 = ("cp-conv", "cp-mlp", "tucker-conv", "own-cp", "cp-vgg", "cp-resnet", "cp-wrn")
+GOLDEN_3 = ("cp-conv", "cp-mlp", "tucker-conv", "own-cp", "cp-vgg", "cp-resnet", "cp-wrn", "heavy-tail")
 GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3)
 
 

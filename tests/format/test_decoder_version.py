@@ -66,6 +66,7 @@ REWRITES_OF_VERSION_3 = {
     3: ("cp", {"rank": 1, "in_rows": 0, "out_rows": 0}),
     4: ("tucker", {"out_rank": 1, "in_rank": 1}),
 }
+FORMS_OF_VERSION_3 = {15: "heavy-tail"}
 FAMILIES_OF_VERSION_3 = {14: "cp-vgg", 15: "cp-resnet", 16: "cp-wrn"}
 
 
@@ -109,7 +110,7 @@ def test_version_2_is_what_it_was() -> None:
 def test_version_3_is_what_it_was() -> None:
     found = {code: (kind.name, dict(kind.least)) for code, kind in REWRITES.items() if kind.since == 3}
     assert found == REWRITES_OF_VERSION_3
-    assert not [form.name for form in FORMS.values() if form.since == 3]
+    assert {tag: form.name for tag, form in FORMS.items() if form.since == 3} == FORMS_OF_VERSION_3
     families = {number: FAMILIES[number].name for number, since in versions.FAMILIES_SINCE.items() if since == 3}
     assert families == FAMILIES_OF_VERSION_3
     assert all(versions.LAST_SIZES_SINCE[number] == {1: 3, 2: 3} for number in families)

@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from coding.reference_range_decoder import ReferenceDecoder
 
 from netpact.algebra.stream import Stream
+from netpact.algebra.stream.gaussian_table import gaussian_table
 from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, ShortFloat
 from netpact.coding.forms import (
     FORMS,
@@ -23,6 +25,7 @@ from netpact.coding.forms import (
     Exact,
     Factor,
     Form,
+    KeptInNoise,
     LowRank,
     Projected,
     Projection,
@@ -55,6 +58,7 @@ TAGS = {
     11: "projected",
     12: "difference",
     13: "factor",
+    15: "heavy-tail",
 }
 STEP = ShortFloat(-3, 5)
 
@@ -152,6 +156,24 @@ def indices_behind_scales(random: np.random.Generator, count: int) -> Symbols:
     return np.minimum(random.geometric(0.3, count) - 1, 3)
 
 
+def noise(place: int) -> float:
+    """Entry by entry: 16 bits of the stream each, std 21/128, mean 5/256 of it."""
+    half = int(Stream(4, "heavy-tail noise", 2).words(place // 2, 1)[0]) >> 16 * (place % 2) & 0xFFFF
+    magnitude = int(gaussian_table()[half % 2048])
+    return float((Fraction(-magnitude if half >> 15 else magnitude, 2**20) + Fraction(5, 256)) * Fraction(21, 128))
+
+
+def noise_beside(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    """Noise where nothing is kept, and where a 0 is kept."""
+    kept = [0.0 if symbol == DROPPED else BOOK(int(symbol)) for symbol in symbols]
+    return np.float32([one or noise(place) for place, one in enumerate(kept)]).astype(np.float64).reshape(shape)
+
+
+def noise_everywhere(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    sums = [int(symbol) * 21 / 128 + noise(place) for place, symbol in enumerate(symbols)]
+    return np.float32(sums).astype(np.float64).reshape(shape)
+
+
 BOOK = codebook_case(2).reference
 CASES = {
     "zero": Case(Zero(), lambda random, count: np.zeros(0, dtype=np.int64), lambda symbol: 0.0),
@@ -247,6 +269,20 @@ CASES = {
         lambda symbol: 0.0,
         (),
         all_levels,
+    ),
+    "noise and few entries": Case(
+        KeptInNoise(Sparse(codebook_case(2).form), STEP, shift=5, seed=4, layer=2),
+        lambda random, count: random.choice([DROPPED, DROPPED, DROPPED, 0, 1, 2, 3], count),
+        lambda symbol: 0.0,
+        (-1, 4, DROPPED + 1, -(2**63)),
+        noise_beside,
+    ),
+    "noise everywhere": Case(
+        KeptInNoise(Uniform(STEP), STEP, shift=5, everywhere=True, seed=4, layer=2),
+        lambda random, count: np.where(random.random(count) < 0.1, random.integers(-9, 10, count), 0),
+        lambda symbol: 0.0,
+        (2**32, -(2**32), -(2**63)),
+        noise_everywhere,
     ),
     "first factor": Case(
         Factor(STEP),

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from netpact.algebra.projection import SignProjector
-from netpact.coding import Decoder, Encoder, ShortFloat, code_flag, code_uint
+from netpact.coding import Decoder, Encoder, ShortFloat, code_flag, code_short_float, code_uint
 from netpact.coding.forms import (
     Codebook,
     CodedTensor,
     Difference,
     Exact,
     Form,
+    KeptInNoise,
     LowRank,
     Projected,
     Projection,
@@ -40,6 +41,7 @@ SPARSE: list[Form] = [Sparse(grid) for grid in GRIDS[1:]]
 SCALED: list[Form] = [Scaled(form) for form in (*GRIDS, *SPARSE)]
 SUMS: list[Form] = [
     *(Projected(form, 3, "signs") for form in (*GRIDS, *SPARSE, *SCALED)),
+    *(KeptInNoise(form, STEP, shift=-3, everywhere=True, seed=7, layer=2) for form in (*GRIDS, *SPARSE, *SCALED)),
     Projection(STEP, 3, "signs"),
     LowRank(STEP, 4, (1,)),
 ]
@@ -59,7 +61,8 @@ def test_whatever_may_be_built_comes_back(form: Form) -> None:
 @pytest.mark.parametrize("inner", EVERY, ids=str)
 def test_a_form_holds_only_what_stands_below_it(inner: Form) -> None:
     makers: list[Callable[[Form], Any]] = [Sparse, Scaled, lambda form: Projected(form, 3, "signs"), Difference]
-    for make, level in zip(makers, (1, 2, 3, 4), strict=True):
+    makers.append(lambda form: KeptInNoise(form, STEP))
+    for make, level in zip(makers, (1, 2, 3, 4, 3), strict=True):
         if inner.level >= level or (level == 1 and isinstance(inner, Zero)):
             with pytest.raises(PactError, match="inner: "):
                 make(inner)
@@ -67,7 +70,7 @@ def test_a_form_holds_only_what_stands_below_it(inner: Form) -> None:
             assert make(inner).inner == inner
 
 
-@pytest.mark.parametrize("tag", [Sparse.tag, Scaled.tag, Projected.tag, Difference.tag])
+@pytest.mark.parametrize("tag", [Sparse.tag, Scaled.tag, Projected.tag, Difference.tag, KeptInNoise.tag])
 def test_nesting_without_end_is_refused_at_once(tag: int) -> None:
     """A message of nothing but one tag: its second one is refused, before anything is built."""
     encoder = Encoder()
@@ -79,6 +82,12 @@ def test_nesting_without_end_is_refused_at_once(tag: int) -> None:
             for number in (0, 0, 0, 0):
                 code_uint(encoder, number)
             code_flag(encoder, False)
+        if tag == KeptInNoise.tag:
+            code_short_float(encoder, STEP)
+            code_uint(encoder, 0)
+            code_flag(encoder, False)
+            for number in (0, 0):
+                code_uint(encoder, number)
     with pytest.raises(PactError, match=f"names form {tag}, allowed here are \\[0, 1, 2"):
         code_form(Decoder(encoder.to_bytes()), None)
 

@@ -14,6 +14,7 @@ from netpact.coding.forms.grids import Exact as Exact
 from netpact.coding.forms.grids import Ternary as Ternary
 from netpact.coding.forms.grids import Uniform as Uniform
 from netpact.coding.forms.grids import Zero as Zero
+from netpact.coding.forms.heavy_tail import KeptInNoise as KeptInNoise
 from netpact.coding.forms.low_rank import LOW_RANK_BITS as LOW_RANK_BITS
 from netpact.coding.forms.low_rank import LowRank as LowRank
 from netpact.coding.forms.projection import MAX_SIGNS as MAX_SIGNS
