@@ -35,6 +35,7 @@ from netpact.measurements import Measures as Measures
 from netpact.measurements import measure as measure
 from netpact.methods import CP as CP
 from netpact.methods import HeadOnBase as HeadOnBase
+from netpact.methods import HeavyTail as HeavyTail
 from netpact.methods import MagnitudePrune as MagnitudePrune
 from netpact.methods import Quantize as Quantize
 from netpact.methods import QuantizeDifference as QuantizeDifference

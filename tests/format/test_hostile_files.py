@@ -69,7 +69,11 @@ FILES = {
     "number_without_end": ("a length in unary that does not stop", "message", "more than 40 bits"),
     "unknown_form": ("form 77", r"message, tensor fc1\.weight", "names form 77"),
     "scale_out_of_range": ("a step of 2^64", r"message, tensor fc1\.weight", "exponent 64"),
-    "shift_out_of_range": ("noise whose mean is 4,096 times its spread", r"message, tensor fc1\.weight", "from -1,048,576"),
+    "shift_out_of_range": (
+        "noise whose mean is 4,096 times its spread",
+        r"message, tensor fc1\.weight",
+        "from -1,048,576",
+    ),
     "place_beyond_the_plane": (
         "marks place 20,000 of 20,000, counted from 0",
         r"tensor fc1\.weight",

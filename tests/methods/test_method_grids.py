@@ -38,6 +38,7 @@ from netpact.pacts.priors import base_of
 # Which option names the grid; what makes the method quick.
 ROUNDING = {
     "cp": ("grid", {"rank": "4"}),
+    "heavy-tail": ("grid", {"layers": "all", "stds": "0.5"}),
     "magnitude-prune": ("grid", {"keep": "0.3"}),
     "quantize": ("grid", {}),
     "quantize-difference": ("grid", {}),

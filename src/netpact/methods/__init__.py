@@ -3,6 +3,7 @@
 from netpact.methods.cp import CP
 from netpact.methods.grids import GRIDS, CodebookGrid, Grid, PerChannel, TernaryGrid, UniformGrid, make_grid
 from netpact.methods.head_on_base import HeadOnBase
+from netpact.methods.heavy_tail import HeavyTail
 from netpact.methods.layer_budgets import split_budget
 from netpact.methods.magnitude_prune import MagnitudePrune
 from netpact.methods.method import METHODS, Method, compress
@@ -27,6 +28,7 @@ __all__ = [
     "CodebookGrid",
     "Grid",
     "HeadOnBase",
+    "HeavyTail",
     "LayerAdvice",
     "LayerRank",
     "MagnitudePrune",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from netpact.core.checks import check_number
 from netpact.core.errors import PactError
@@ -13,6 +13,13 @@ from netpact.core.progress import Progress
 from netpact.core.table import Table
 from netpact.datasets import Samples
 from netpact.network import Network
+
+
+class LayerAccuracy(NamedTuple):
+    """A fixed product u^T A v of a layer may be off by exp(log_eps) |A|_F |u| |v|, and more with probability eta."""
+
+    log_eps: float
+    eta: float
 
 
 class MeasuredShares(Protocol):
@@ -26,6 +33,12 @@ class MeasuredShares(Protocol):
     def count_for_gamma(self, gamma: float, *, delta: float, caps: Sequence[int]) -> tuple[int, ...]:
         """So that no margin above gamma is lost."""
 
+    def accuracies_for_output(self, eps: float, *, delta: float) -> tuple[LayerAccuracy, ...]:
+        """What each layer may be off by, for an accuracy eps of the outputs but for a probability of delta/2."""
+
+    def accuracies_for_gamma(self, gamma: float, *, delta: float) -> tuple[LayerAccuracy, ...]:
+        """So that no margin above gamma is lost."""
+
 
 @dataclass(frozen=True)
 class MeasuredBudget:
@@ -36,6 +49,23 @@ class MeasuredBudget:
 
 
 MEASURED_BUDGETS: Table[MeasuredBudget] = Table("budget", "netpact.papers.*.budgets")
+
+
+def samples_to_measure(network: Network, samples: Samples | None, *, of_outputs: bool, instead: str) -> Samples:
+    """What cushions are measured on. of_outputs: an accuracy of the outputs is to follow; instead: what needs none."""
+    if samples is None:
+        raise PactError(
+            "cushions are measured on samples, and there are none",
+            where="samples",
+            hint=f"compress(network, method, samples=data.train), or {instead}",
+        )
+    if of_outputs and any(layer.kind == "batch_norm" for layer in network.layers):
+        raise PactError(
+            "an accuracy of the outputs is known for networks without batch norm",
+            where=network.name,
+            hint="fold it first: netpact.fold_batch_norm(module, data); on the command line --fold",
+        )
+    return samples
 
 
 def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from netpact.methods.approximations import UNIT_STEP, Coefficients, as_array, co
 from netpact.methods.choices import settle_bits
 from netpact.methods.fitting import Array
 from netpact.methods.grids import make_grid
-from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredShares, split_budget
+from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredShares, samples_to_measure, split_budget
 from netpact.methods.method import METHODS
 from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
 from netpact.network import Network
@@ -100,7 +100,7 @@ class RandomProjection:
         weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
         sizes = tuple(tensor.numel() for tensor in weights.values())
         if self.budget == CUSHIONS:
-            given = self._needed_samples(samples, network)
+            given = samples_to_measure(network, samples, of_outputs=self.keep is None, instead='budget="size"')
             measured = MEASURED_BUDGETS[CUSHIONS].measure(network, given, tuple(weights), progress)
             counts = self._counts_by_cushions(measured, sizes)
         else:
@@ -111,21 +111,6 @@ class RandomProjection:
             if counts[layer] < tensor.numel()
         }
         return code_network(network, make_grid(self.grid, bits=self.bits), projected)
-
-    def _needed_samples(self, samples: Samples | None, network: Network) -> Samples:
-        if samples is None:
-            raise PactError(
-                "cushions are measured on samples, and there are none",
-                where="samples",
-                hint='compress(network, method, samples=data.train), or budget="size"',
-            )
-        if self.keep is None and any(layer.kind == "batch_norm" for layer in network.layers):
-            raise PactError(
-                "an accuracy of the outputs is known for networks without batch norm",
-                where=network.name,
-                hint="fold it first: netpact.fold_batch_norm(module, data); on the command line --fold",
-            )
-        return samples
 
     def _counts_by_cushions(self, cushions: MeasuredShares, sizes: tuple[int, ...]) -> tuple[int, ...]:
         delta = 2 * _FAILURE  # Lemma 3 holds but for a probability of delta/2

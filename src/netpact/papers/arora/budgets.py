@@ -14,11 +14,11 @@ from netpact.core.progress import Progress
 from netpact.datasets import Samples, as_data
 from netpact.measurements import MeasureOptions, find_structure, measure
 from netpact.measurements.folded import fold_for_measuring
-from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredBudget, split_budget
+from netpact.methods.layer_budgets import MEASURED_BUDGETS, LayerAccuracy, MeasuredBudget, split_budget
 from netpact.network import Network
 from netpact.network.naming import weight_name
 from netpact.papers.arora.facts import read_stability
-from netpact.papers.arora.lemma_3 import accuracy_for_gamma
+from netpact.papers.arora.lemma_3 import accuracy_for_gamma, failure_shares, log_accuracies
 from netpact.papers.arora.lemmas.accuracy import log_layer_counts
 from netpact.papers.arora.stability import CushionOptions, Stability
 
@@ -73,6 +73,15 @@ class LayerCushions:
         """The same with the eps of Lemma 10: no margin above gamma is lost."""
         eps = accuracy_for_gamma(gamma, output_norm=self.output_norm)
         return self.count_for_output(eps, delta=delta, caps=caps)
+
+    def accuracies_for_output(self, eps: float, *, delta: float) -> tuple[LayerAccuracy, ...]:
+        """eps_i and eta_i of Lemma 3, one for each tensor."""
+        logs = self._in_order(self.with_bias, log_accuracies(self.with_bias, eps=eps))
+        shares = failure_shares(self.with_bias, samples=self.samples, delta=delta)
+        return tuple(map(LayerAccuracy, logs, self._in_order(self.with_bias, shares)))
+
+    def accuracies_for_gamma(self, gamma: float, *, delta: float) -> tuple[LayerAccuracy, ...]:
+        return self.accuracies_for_output(accuracy_for_gamma(gamma, output_norm=self.output_norm), delta=delta)
 
     def _in_order(self, stability: Stability, numbers: Sequence[float]) -> list[float]:
         """From the order in which layers run to that of the tensors."""
