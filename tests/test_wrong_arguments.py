@@ -14,6 +14,7 @@ from torch import nn
 import netpact
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
+from netpact.papers.rethinking.statistics import Conditions, InputCovariance, Isometry
 
 untyped: Any = netpact  # mypy would find the same mistakes
 
@@ -36,18 +37,21 @@ VERBS = {
     "cp_decompose": 2,
     "deviation_bound": 3,
     "estimate_bounds": 3,
+    "estimation_error": 2,
     "fit_power_law": 1,
     "fold_batch_norm": 2,
     "load_data": 1,
     "load_model": 1,
     "measure": 3,
     "measure_margins": 2,
+    "model_complexity": 1,
     "open_base": 1,
     "operator_norm": 1,
     "parse_model": 1,
     "promised_error": 3,
     "retrain_helper": 2,
     "run_experiment": 2,
+    "sample_size": 2,
     "save_weights": 2,
     "seal": 1,
     "sort_samples": 1,
@@ -76,6 +80,9 @@ class Case:
         normed = netpact.build(netpact.parse_model("resnet:8-1-1", input_shape=(1, 8, 8), classes=10))
         other = netpact.build(netpact.parse_model("linear", input_shape=(1, 8, 8), classes=10), seed=Seed(1))
         recipe = netpact.Recipe("linear", netpact.TrainOptions(epochs=1), netpact.Split(50, 0))
+        sizes: Any = {"kernel": (2, 2), "pooled": (1, 1)}
+        complexity = netpact.model_complexity("cnn", **sizes, kernels=2)
+        conditions = Conditions(isometry=Isometry(1.0, 1.0), inputs=InputCovariance.independent(), noise_std=1.0)
         self.calls: dict[str, tuple[Callable[..., object], list[Any]]] = {
             "Monitor": (netpact.Monitor, [data]),
             "Pact.from_bytes": (netpact.Pact.from_bytes, [pact.to_bytes()]),
@@ -93,6 +100,10 @@ class Case:
             "compress": (netpact.compress, [network, netpact.Quantize(bits=4)]),
             "cp_decompose": (netpact.cp_decompose, [np.ones((3, 3)), 1]),
             "estimate_bounds": (netpact.estimate_bounds, [module, data, None]),
+            "estimation_error": (
+                lambda d, given: netpact.estimation_error(d, given, samples=9),
+                [complexity, conditions],
+            ),
             "deviation_bound": (netpact.deviation_bound, [network, compressed, data]),
             "fit_power_law": (netpact.fit_power_law, [np.arange(1.0, 9.0)]),
             "fold_batch_norm": (netpact.fold_batch_norm, [normed, data]),
@@ -104,12 +115,14 @@ class Case:
             "load_model": (netpact.load_model, [self.weights]),
             "measure": (netpact.measure, [module, data, netpact.MeasureOptions(samples=2, only=("frobenius",))]),
             "measure_margins": (netpact.measure_margins, [network, data.train]),
+            "model_complexity": (lambda kind: netpact.model_complexity(kind, **sizes, kernels=2), ["cnn"]),
             "open_base": (netpact.open_base, [self.weights]),
             "operator_norm": (netpact.operator_norm, [nn.Linear(3, 3)]),
             "parse_model": (lambda name: netpact.parse_model(name, input_shape=(1, 8, 8), classes=10), ["linear"]),
             "promised_error": (netpact.promised_error, [network, compressed, data]),
             "retrain_helper": (netpact.retrain_helper, [pact, data]),
             "run_experiment": (lambda name, out: netpact.run_experiment(name, preset="none", out=out), ["x", folder]),
+            "sample_size": (lambda d, given: netpact.sample_size(d, given, error=0.1), [complexity, conditions]),
             "save_weights": (netpact.save_weights, [module, folder / "again.safetensors"]),
             "seal": (netpact.seal, [compressed]),
             "sort_samples": (netpact.sort_samples, [data]),

@@ -73,6 +73,10 @@ from netpact.pacts.verification import Verdict as Verdict
 from netpact.pacts.verification import verify as verify
 from netpact.papers.arora.lemmas import compare_with_lemmas as compare_with_lemmas
 from netpact.papers.li.lemmas import compare_with_tensor_lemmas as compare_with_tensor_lemmas
+from netpact.papers.rethinking.statistics import CompositeCNN as CompositeCNN
+from netpact.papers.rethinking.statistics import estimation_error as estimation_error
+from netpact.papers.rethinking.statistics import model_complexity as model_complexity
+from netpact.papers.rethinking.statistics import sample_size as sample_size
 from netpact.training import CoTeaching as CoTeaching
 from netpact.training import CoTrained as CoTrained
 from netpact.training import Recipe as Recipe
