@@ -9,6 +9,7 @@ from torch import nn
 
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
+from netpact.models import build, parse_model
 from netpact.training import error_rate
 
 
@@ -78,3 +79,31 @@ def test_outputs_of_a_wrong_kind() -> None:
         error_rate(nn.Unflatten(1, (2, 1)), logits([[0.0, 1.0]], [1]))
     with pytest.raises(PactError, match=r"float32: weight is torch.float16"):
         error_rate(nn.Linear(2, 2).half(), logits([[0.0, 1.0]], [1]))
+
+
+@pytest.mark.parametrize(("model", "arranged"), [("cp-vgg:11-2-50-1", True), ("vgg:11-2-1", False)])
+def test_cp_networks_of_ours_run_as_channels_last(model: str, arranged: bool) -> None:
+    module = build(parse_model(model, input_shape=(1, 32, 32), classes=3)).eval()
+    samples = ArraySamples(
+        np.random.default_rng(0).random((4, 1, 32, 32), dtype=np.float32), np.zeros(4, dtype=np.int64), "noise", 3
+    )
+    seen: list[torch.Tensor] = []
+    convolution = next(part for part in module.modules() if isinstance(part, nn.Conv2d) and part.out_channels > 1)
+    convolution.register_forward_hook(lambda part, given, out: seen.append(out))
+    error_rate(module, samples)
+    assert seen[0].is_contiguous(memory_format=torch.channels_last) == arranged
+
+
+def test_a_network_that_needs_contiguous_images_gets_them() -> None:
+    """A view of channels_last images raises an error; only our own code is known not to call it."""
+
+    class Views(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.depthwise = nn.Conv2d(2, 2, 1, groups=2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.depthwise(x).view(len(x), -1)
+
+    samples = ArraySamples(np.ones((2, 2, 3, 3), dtype=np.float32), np.zeros(2, dtype=np.int64), "ones", 18)
+    assert error_rate(Views(), samples)[1] == 2

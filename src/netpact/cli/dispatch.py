@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
         return _tell(error.to_json(), arguments)
     except _UsageError as error:
         text = error.format_message()  # type: ignore[attr-defined]
-        return _tell({"error": text, "where": "command line", "hint": "see netpact --help"}, arguments)
+        return _tell({"error": text, "where": "command line", "hint": _where_to_look(text, arguments)}, arguments)
     except WorkInterruptedError as error:
         people.print(str(error), soft_wrap=True, markup=False)
         return INTERRUPTED
@@ -69,6 +69,12 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nothing more to say
         return FINE
+
+
+def _where_to_look(problem: str, arguments: list[str]) -> str:
+    command = next((name for name in arguments[:1] if name in {one.__name__ for one in COMMANDS}), "")
+    methods = "; options of a method: --set NAME=VALUE" if command == "compress" and "option" in problem else ""
+    return f"see netpact {command} --help{methods}".replace("  ", " ")
 
 
 def _tell(problem: dict[str, str], arguments: list[str]) -> int:

@@ -19,6 +19,11 @@ _VACUOUS = (
     "more samples, or a base network (docs/priors.md)."
 )
 
+_ROUNDING = (
+    "most errors are near ties: how float32 rounds could decide them, in deep networks above all. Compress with "
+    "--arithmetic float64: it costs no bytes."
+)
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -55,6 +60,8 @@ def print_picture(certificate: Certificate, around: Surroundings) -> None:
     for row in _rows(certificate, around):
         listing.add_row(*row)
     people.print(listing)
+    if certificate.arithmetic == "float32" and certificate.near_ties > certificate.errors / 2:
+        people.print(_ROUNDING, style="yellow")
     if certificate.is_vacuous:
         people.print(_VACUOUS.format(classes=certificate.classes), style="yellow")
 

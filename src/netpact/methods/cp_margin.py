@@ -37,7 +37,7 @@ def measure_for_margin(network: Network, samples: Samples | None, progress: Prog
         raise PactError(
             "ranks from a margin are for networks without batch norm",
             where="margin",
-            hint="fold it first: trace(fold_batch_norm(model, data), data)",
+            hint="fold it first: netpact.fold_batch_norm(module, data); on the command line --fold",
         )
     return tensor_properties(network, samples, progress=progress)
 

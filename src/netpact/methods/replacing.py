@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from netpact.coding.format import Compressed, own_slots
+from netpact.coding.format import Compressed, own_slots, without_weights
 from netpact.coding.forms import CodedTensor
-from netpact.layers.rewrites import Rewrite, Step
+from netpact.layers.rewrites import Rewrite, Step, name_layers
 from netpact.methods.low_rank_fitting import code_length
 from netpact.network import Network
 
@@ -92,3 +92,9 @@ def is_smaller(own: Replacement, plain: list[CodedTensor]) -> bool:
     """Fewer numbers, and fewer bits."""
     numbers = sum(int(np.prod(tensor.shape)) for tensor in plain)
     return own.numbers < numbers and own.bits < sum(map(code_length, plain))
+
+
+def changed_layers(network: Network, compressed: Compressed) -> tuple[tuple[str, Rewrite], ...]:
+    """The layers that a method gave another structure, and which: by the names in the network that it was given."""
+    steps = compressed.rewrites[len(network.rewrites) :]  # those before are of fold_batch_norm
+    return name_layers(without_weights(network.module), steps) if steps else ()

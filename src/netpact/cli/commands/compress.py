@@ -28,6 +28,7 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
 
     - quantize: bits=2..16, grid=uniform|codebook|ternary, per_channel=true|false
     - rate-aware: trains further with the length of the file in the loss; epochs, rate
+    - cp, tucker: layers as chains of smaller ones; share=0..1, error=0..1, rank; `netpact ranks` recommends ranks
     - ternary-search: the last layer as signs, searched for so that the bound falls; steps, restarts
     - quantize-difference: the difference from --base; bits, grid
 
@@ -42,8 +43,10 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     from netpact.coding.format import ARITHMETICS, seal
     from netpact.core.checks import check_choice
     from netpact.datasets import load_data
+    from netpact.layers.rewrites import describe
+    from netpact.methods import CP, TruncatedSVD, Tucker, make_method, parse_settings
     from netpact.methods import compress as run_method
-    from netpact.methods import make_method, parse_settings
+    from netpact.methods.replacing import changed_layers
     from netpact.network import fold_batch_norm, trace
     from netpact.pacts.priors import find_ground
 
@@ -68,6 +71,11 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
         f"({8 * len(pact.message) / network.parameters:.2f} bits each)",
         soft_wrap=True,
     )
+    changed = {layer: describe(rewrite, zeros=False) for layer, rewrite in changed_layers(network, compressed)}
+    if changed:
+        people.print(f"layers changed: {', '.join(' to '.join(pair) for pair in changed.items())}", soft_wrap=True)
+    elif isinstance(chosen, (CP, TruncatedSVD, Tucker)):
+        people.print("layers changed: none; no other form of them takes fewer numbers and fewer bits", soft_wrap=True)
     if run.json:
         print_json(
             {
@@ -75,6 +83,7 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
                 "method": compressed.method,
                 "parameters": network.parameters,
                 "message_bytes": len(pact.message),
+                "layers_changed": changed,
                 "code_bits": pact.code_bits,
                 "message_sha256": pact.message_sha256,
                 "data": {"name": source.name, "fingerprint": source.train.fingerprint()},

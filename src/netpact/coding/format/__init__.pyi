@@ -4,6 +4,7 @@ from netpact.coding.format.compressed import is_relative as is_relative
 from netpact.coding.format.layout import Slot as Slot
 from netpact.coding.format.layout import module_slots as module_slots
 from netpact.coding.format.layout import own_slots as own_slots
+from netpact.coding.format.layout import without_weights as without_weights
 from netpact.coding.format.message import DEFAULT_MAX_PARAMETERS as DEFAULT_MAX_PARAMETERS
 from netpact.coding.format.message import Header as Header
 from netpact.coding.format.message import decode_message as decode_message

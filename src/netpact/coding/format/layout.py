@@ -60,7 +60,7 @@ def find_slots(
 
 def own_slots(module: nn.Module, rewrites: tuple[Step, ...]) -> tuple[Slot, ...]:
     """The slots of a user's module once it is rewritten; the one given stays as it was."""
-    return module_slots(rewrite(_without_weights(module), rewrites) if rewrites else module)
+    return module_slots(rewrite(without_weights(module), rewrites) if rewrites else module)
 
 
 def plan_slots(architecture: Architecture, rewrites: tuple[Step, ...] = ()) -> tuple[Slot, ...]:
@@ -85,7 +85,7 @@ def rewrite(module: nn.Module, rewrites: tuple[Step, ...]) -> nn.Module:
     return apply_steps(module, rewrites)
 
 
-def _without_weights(module: nn.Module) -> nn.Module:
+def without_weights(module: nn.Module) -> nn.Module:
     """A copy on the meta device: what is copied would be as large as the network."""
     from torch import nn
 

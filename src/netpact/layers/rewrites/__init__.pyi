@@ -6,7 +6,9 @@ from netpact.layers.rewrites.remove_channels import RemoveChannels as RemoveChan
 from netpact.layers.rewrites.rewrite import Rewrite as Rewrite
 from netpact.layers.rewrites.rewrite import Step as Step
 from netpact.layers.rewrites.rewrite import apply_steps as apply_steps
+from netpact.layers.rewrites.rewrite import describe as describe
 from netpact.layers.rewrites.rewrite import find_part as find_part
+from netpact.layers.rewrites.rewrite import name_layers as name_layers
 from netpact.layers.rewrites.rewrite import number_of as number_of
 from netpact.layers.rewrites.rewrite import replace_part as replace_part
 from netpact.layers.rewrites.table import REWRITES as REWRITES

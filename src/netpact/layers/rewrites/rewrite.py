@@ -42,8 +42,14 @@ class Step:
     rewrite: Rewrite
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name}={getattr(self.rewrite, name)}" for name in self.rewrite.least)
-        return f"layer {self.layer}: {self.rewrite.name}({told})"
+        return f"layer {self.layer}: {describe(self.rewrite)}"
+
+
+def describe(rewrite: Rewrite, *, zeros: bool = True) -> str:
+    """cp(rank=10, in_rows=0, out_rows=0); without zeros cp(rank=10)."""
+    values = {name: getattr(rewrite, name) for name in rewrite.least}
+    told = ", ".join(f"{name}={value}" for name, value in values.items() if zeros or value)
+    return f"{rewrite.name}({told})"
 
 
 def apply_steps(module: nn.Module, steps: Iterable[Step]) -> nn.Module:
@@ -56,6 +62,16 @@ def apply_steps(module: nn.Module, steps: Iterable[Step]) -> nn.Module:
         # Of a network of ours: it is no longer what that architecture builds.
         vars(module).pop("netpact_architecture", None)
     return module
+
+
+def name_layers(module: nn.Module, steps: Iterable[Step]) -> tuple[tuple[str, Rewrite], ...]:
+    """Each step's rewrite with the name of the layer that it changes. The module is changed: give a copy."""
+    named = []
+    for step in steps:
+        part = find_part(module, step.layer)
+        named.append((next(name for name, found in module.named_modules() if found is part), step.rewrite))
+        module = step.rewrite.apply(module, step.layer)
+    return tuple(named)
 
 
 def find_part(module: nn.Module, number: int) -> nn.Module:
