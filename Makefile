@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Threads fight with the test workers for the cores.
-TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
+TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 .PHONY: install demo test lint bench bench-page records-page clean
 

@@ -61,6 +61,9 @@ from netpact.network import Network as Network
 from netpact.network import fold_batch_norm as fold_batch_norm
 from netpact.network import measure_margins as measure_margins
 from netpact.network import trace as trace
+from netpact.network.blocks import collapse as collapse
+from netpact.network.blocks import explain_collapse as explain_collapse
+from netpact.network.blocks import find_blocks as find_blocks
 from netpact.pacts.certification import certify as certify
 from netpact.pacts.originals import certify_box as certify_box
 from netpact.pacts.originals import certify_original as certify_original

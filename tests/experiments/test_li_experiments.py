@@ -21,22 +21,24 @@ from netpact.papers.li.studying import corrupt_labels, start_by_default, study_t
 from netpact.runs import Inline, TaskDone
 from netpact.training import error_rate, train
 
-# One process for all: they share the networks that the first of them trains.
-pytestmark = pytest.mark.xdist_group("li-experiments")
 OURS = [name for name, plan in EXPERIMENTS.items() if plan.task is study_tensors]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("experiments")
+def test_they_share_their_networks(tmp_path: Path) -> None:
+    """One test for all: what one of them has trained the next one finds, in this order."""
+    figure_1 = run_experiment("li-fig1", preset="digits", seeds=1, out=tmp_path, engine=Inline())
+    _check_record(figure_1)
+    there = {f"digits-{one.study}-0" for one in figure_1.studies}
+    for name in OURS:
+        told: list[TaskDone] = []
+        found = run_experiment(name, preset="digits", seeds=1, out=tmp_path, engine=Inline(), progress=told.append)
+        needed = [f"digits-{study}-0" for study in EXPERIMENTS[name].studies]
+        assert [done.key for done in told if not done.reused] == [key for key in needed if key not in there]
+        there.update(needed)
+        _check_page(found)
 
 
-@pytest.fixture(scope="module")
-def figure_1(folder: Path) -> Experiment:
-    return run_experiment("li-fig1", preset="digits", seeds=1, out=folder, engine=Inline())
-
-
-def test_record(figure_1: Experiment) -> None:
+def _check_record(figure_1: Experiment) -> None:
     assert [one.study for one in figure_1.studies] == [VGG, CP_VGG, WRN, CP_WRN]
     assert {finding.verdict for finding in figure_1.findings} == {"not judged"}, "too small, and says so"
     vgg, cp_vgg = figure_1.chosen(VGG)[0], figure_1.chosen(CP_VGG)[0]
@@ -49,16 +51,7 @@ def test_record(figure_1: Experiment) -> None:
     assert vgg.pruned == vgg.properties == ()
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_the_others_share_its_networks(name: str, figure_1: Experiment, folder: Path) -> None:
-    told: list[TaskDone] = []
-    found = run_experiment(name, preset="digits", seeds=1, out=folder, engine=Inline(), progress=told.append)
-    there = {f"digits-{one.study}-0" for one in figure_1.studies} | {
-        f"digits-{study}-0" for other in OURS[: OURS.index(name)] for study in EXPERIMENTS[other].studies
-    }
-    assert [done.key for done in told if not done.reused] == [
-        f"digits-{study}-0" for study in EXPERIMENTS[name].studies if f"digits-{study}-0" not in there
-    ]
+def _check_page(found: Experiment) -> None:
     page = found.page.read_text()
     assert all(finding.claim.split(" (")[0] in page for finding in found.findings)
     assert "Li et al. 2020" in page

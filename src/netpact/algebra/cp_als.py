@@ -82,8 +82,11 @@ def cp_decompose(
                 break
     if progress is not None:
         progress(options.starts * options.sweeps, options.starts * options.sweeps)
-    weights, found = sorted_components(best.weights, best.factors, exponent=exponent)
-    error = run.exact_error(best.weights, best.factors)
+    # A component that is lost in the rounding of the largest one is no component: which of them are exactly 0 differs
+    # from machine to machine.
+    kept = torch.where(best.weights > run.precision * best.weights.max(), best.weights, 0) if run.norm else best.weights
+    weights, found = sorted_components(kept, best.factors, exponent=exponent)
+    error = run.exact_error(kept, best.factors)
     return CPDecomposition(weights, found, shape, error, best.errors, best.sweeps, best.converged)
 
 

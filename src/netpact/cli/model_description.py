@@ -23,7 +23,7 @@ def describe_model(name: str, options: ModelOptions, *, json: bool) -> None:
     from netpact.network.layer_table import describe_layers
 
     weights = options.weights
-    problem, assumed = _open_problem(name, options)
+    problem, assumed = open_problem(name, options)
     module = open_model(name, problem, weights=weights)
     with progress_bar("bounding the norms") as bar:
         table = describe_layers(module, problem, progress=bar)
@@ -64,7 +64,7 @@ def describe_model(name: str, options: ModelOptions, *, json: bool) -> None:
         people.print(table.remedy, markup=False)
 
 
-def _open_problem(name: str, options: ModelOptions) -> tuple[Data, str]:
+def open_problem(name: str, options: ModelOptions) -> tuple[Data, str]:
     """What the network classifies, and a sentence about what was assumed; empty where everything was given."""
     input_shape, classes = options.input_shape, options.classes
     if options.data:

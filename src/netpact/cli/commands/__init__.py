@@ -5,6 +5,7 @@ from netpact.cli.commands.certify import certify
 from netpact.cli.commands.compress import compress
 from netpact.cli.commands.data import data
 from netpact.cli.commands.demo import demo
+from netpact.cli.commands.design import design
 from netpact.cli.commands.experiment import experiment
 from netpact.cli.commands.info import info
 from netpact.cli.commands.measure import measure
@@ -15,4 +16,7 @@ from netpact.cli.commands.train import train
 from netpact.cli.commands.verify import verify
 
 # In the order of --help.
-COMMANDS = (demo, data, train, measure, methods, ranks, compress, search, certify, verify, info, bounds, experiment)
+COMMANDS = (
+    *(demo, data, design, train, measure, methods, ranks, compress),
+    *(search, certify, verify, info, bounds, experiment),
+)
