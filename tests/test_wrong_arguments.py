@@ -43,6 +43,7 @@ VERBS = {
     "find_blocks": 2,
     "fit_power_law": 1,
     "fold_batch_norm": 2,
+    "iterative_pruning": 4,
     "load_data": 1,
     "load_model": 1,
     "measure": 3,
@@ -116,6 +117,10 @@ class Case:
             "co_train": (
                 netpact.co_train,
                 [(module, other), data.train, netpact.CoTeaching(0.2), netpact.TrainOptions(epochs=1)],
+            ),
+            "iterative_pruning": (
+                netpact.iterative_pruning,
+                [module, data.train, netpact.IterativePruning(rounds=1), netpact.TrainOptions(epochs=1)],
             ),
             "load_data": (netpact.load_data, ["digits"]),
             "load_model": (netpact.load_model, [self.weights]),

@@ -82,8 +82,11 @@ from netpact.papers.rethinking.statistics import model_complexity as model_compl
 from netpact.papers.rethinking.statistics import sample_size as sample_size
 from netpact.training import CoTeaching as CoTeaching
 from netpact.training import CoTrained as CoTrained
+from netpact.training import IterativePruning as IterativePruning
 from netpact.training import Recipe as Recipe
+from netpact.training import Ticket as Ticket
 from netpact.training import Trained as Trained
 from netpact.training import TrainOptions as TrainOptions
 from netpact.training import co_train as co_train
+from netpact.training import iterative_pruning as iterative_pruning
 from netpact.training import train as train

@@ -31,7 +31,7 @@ def identify_run(module: nn.Module, options: TrainOptions, data: Memory, test: M
     return {
         "options": json.dumps(options.to_json(), sort_keys=True),
         "network": hashlib.sha256(network.encode()).hexdigest(),
-        "starting weights": _digest(state),
+        "starting weights": digest_tensors(state),
         "training data": data.fingerprint(),
         "test data": "none" if test is None else test.fingerprint(),
     }
@@ -55,7 +55,7 @@ def save_checkpoint(
         "kind": _KIND,
         "identity": dict(identity),
         "history": [epoch.to_json() for epoch in history],
-        "digest": _digest(tensors),
+        "digest": digest_tensors(tensors),
     }
     write_atomically(path, pack_tensors(tensors, note))
 
@@ -69,8 +69,8 @@ def load_checkpoint(
     note = found.note or {}
     if note.get("kind") != _KIND:
         raise PactError(f"the file is not a {_KIND}", where=where, hint="choose another file name")
-    _check_same_run(note.get("identity"), identity, where=where)
-    if note.get("digest") != _digest(found.tensors):
+    check_same_run(note.get("identity"), identity, where=where)
+    if note.get("digest") != digest_tensors(found.tensors):
         raise PactError("the tensors are not those that were saved", where=where, hint="delete it to start again")
     history = parse_history(note.get("history"), where=where)
     module_state = {
@@ -82,10 +82,10 @@ def load_checkpoint(
     return history
 
 
-def _check_same_run(saved: object, wanted: Mapping[str, str], *, where: str) -> None:
+def check_same_run(saved: object, wanted: Mapping[str, str], *, where: str) -> None:
     if not isinstance(saved, dict):
         raise PactError("the file does not say which run it belongs to", where=where)
-    other = [name for name, value in wanted.items() if saved.get(name) != value]
+    other = [name for name in {**wanted, **saved} if saved.get(name) != wanted.get(name)]
     if other:
         raise PactError(
             f"belongs to another run: different {', '.join(other)}",
@@ -110,7 +110,7 @@ def _optimizer_slots(
     return slots
 
 
-def _digest(tensors: Mapping[str, torch.Tensor]) -> str:
+def digest_tensors(tensors: Mapping[str, torch.Tensor]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
         tensor = tensors[name]

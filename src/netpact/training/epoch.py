@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 
-from netpact.core.checks import check_number
+from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.json import check_fields
 from netpact.core.percent import percent
@@ -32,15 +32,21 @@ def parse_history(records: object, *, where: str) -> tuple[Epoch, ...]:
     """The inverse of to_json for a list of epochs 1, 2, ... from a file."""
     if not isinstance(records, list):
         raise PactError("the history is not a list", where=where)
-    return tuple(_parse_epoch(record, number, where=where) for number, record in enumerate(records, start=1))
+    return tuple(_numbered(record, number, where=where) for number, record in enumerate(records, start=1))
 
 
-def _parse_epoch(record: object, number: int, *, where: str) -> Epoch:
+def parse_epoch(record: object, *, where: str) -> Epoch:
     names = [entry.name for entry in fields(Epoch)]
-    told = check_fields(record, names, where=f"{where}, entry {number} of the history")
-    if told["epoch"] != number:
-        raise PactError(f"entry {number} of the history is not epoch {number}", where=where)
+    told = check_fields(record, names, where=where)
+    check_integer(told["epoch"], where=f"{where}, epoch", least=1)
     for name in names[1:]:
         if told[name] is not None or name != "test_error":
-            check_number(told[name], where=f"{where}, epoch {number}, {name}")
+            check_number(told[name], where=f"{where}, epoch {told['epoch']}, {name}")
     return Epoch(**told)
+
+
+def _numbered(record: object, number: int, *, where: str) -> Epoch:
+    epoch = parse_epoch(record, where=f"{where}, entry {number} of the history")
+    if epoch.epoch != number:
+        raise PactError(f"entry {number} of the history is not epoch {number}", where=where)
+    return epoch

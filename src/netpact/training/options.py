@@ -12,14 +12,14 @@ from netpact.core.errors import PactError
 from netpact.core.json import check_fields
 from netpact.core.seed import Seed
 from netpact.training.augmentation import Augmentation, read_augmentation
-from netpact.training.schedules import Decay, check_schedule, read_schedule, share_at
+from netpact.training.schedules import Schedule, check_schedule, read_schedule, share_at
 
 
 @dataclass(frozen=True)
 class TrainOptions:
     """momentum is for sgd only; weight_decay is added to the gradient (L2), for adam too.
 
-    schedule      a name, or a Decay
+    schedule      a name, a Decay, or the Rest of another schedule
     augmentation  of the images in training, or None
     """
 
@@ -29,7 +29,7 @@ class TrainOptions:
     learning_rate: float = 1e-3
     momentum: float = 0.9
     weight_decay: float = 0.0
-    schedule: str | Decay = "cosine"
+    schedule: Schedule = "cosine"
     seed: Seed = field(default_factory=lambda: Seed(0))
     augmentation: Augmentation | None = None
 
@@ -53,7 +53,7 @@ class TrainOptions:
 
     def to_json(self) -> dict[str, object]:
         record = {**asdict(self), "seed": {"number": self.seed.number, "path": list(self.seed.path)}}
-        if isinstance(self.schedule, Decay):
+        if not isinstance(self.schedule, str):
             record["schedule"] = self.schedule.to_json()
         # Files from before there was augmentation have no such field, and are compared as texts.
         del record["augmentation"]

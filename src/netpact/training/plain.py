@@ -16,9 +16,10 @@ from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule, as_module
-from netpact.training.checkpoints import identify_run, load_checkpoint, save_checkpoint
+from netpact.training.checkpoints import digest_tensors, identify_run, load_checkpoint, save_checkpoint
 from netpact.training.epoch import Epoch
 from netpact.training.evaluation import check_fits, device_of, run_network
+from netpact.training.masks import Masks, check_masks, hold_zeros
 from netpact.training.memory import Memory, gather
 from netpact.training.options import TrainOptions
 from netpact.training.parts import (
@@ -56,6 +57,7 @@ def train(
     checkpoint: str | Path | None = None,
     test: Samples | Data | None = None,
     on_epoch: Callable[[int, nn.Module], object] | None = None,
+    masks: Masks | None = None,
 ) -> Trained:
     """Train a copy of the module; the given one and all global random state are not changed.
 
@@ -66,6 +68,8 @@ def train(
     progress    called after each epoch, when its checkpoint is on the disk
     on_epoch    called with the epoch's number and the network after it, which it must not change: a netpact.Monitor,
                 for example. Called before the checkpoint is written, so a run killed in it repeats this epoch
+    masks       weights that are zero from the start and stay so: for some parameters, by name, a boolean tensor that is
+                True where a weight is kept
     """
     options = TrainOptions() if options is None else options
     check_instance(options, TrainOptions, where="options")
@@ -74,16 +78,42 @@ def train(
     held = None if test is None else gather(choose_test(test))
     check_fits(module, data)
     check_parts(data, held, options)
-    trainee = copy.deepcopy(module)
+    return train_in_place(
+        copy.deepcopy(module),
+        data,
+        held,
+        options,
+        progress=progress,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        on_epoch=on_epoch,
+        masks=None if masks is None else check_masks(module, masks),
+    )
+
+
+def train_in_place(
+    trainee: nn.Module,
+    data: Memory,
+    held: Memory | None,
+    options: TrainOptions,
+    *,
+    progress: Callable[[Epoch], None] | None = None,
+    checkpoint: Path | None = None,
+    on_epoch: Callable[[int, nn.Module], object] | None = None,
+    masks: Masks | None = None,
+) -> Trained:
+    """train, for arguments that were checked and samples that were read."""
     optimizer = make_optimizer(trainee, options)
-    path = None if checkpoint is None else Path(checkpoint)
-    identity = {} if path is None else identify_run(trainee, options, data, held)
+    if masks is not None:
+        hold_zeros(trainee, optimizer, masks)
+    identity = {} if checkpoint is None else identify_run(trainee, options, data, held)
+    if checkpoint is not None and masks is not None:
+        identity["masks"] = digest_tensors({name: mask.cpu() for name, mask in masks.items()})
     history: tuple[Epoch, ...] = ()
-    if path is not None and path.exists():
-        history = load_checkpoint(path, identity, trainee, optimizer)
-    elif path is not None:
+    if checkpoint is not None and checkpoint.exists():
+        history = load_checkpoint(checkpoint, identity, trainee, optimizer)
+    elif checkpoint is not None:
         # A file that cannot be written should stop the run now, not after the first epoch.
-        save_checkpoint(path, identity, trainee, optimizer, history)
+        save_checkpoint(checkpoint, identity, trainee, optimizer, history)
     for number in range(len(history) + 1, options.epochs + 1):
         started = time.perf_counter()
         loss = _run_epoch(trainee, optimizer, data, options, number)
@@ -94,8 +124,8 @@ def train(
             raise diverged(number, options) from error
         if on_epoch is not None:
             on_epoch(number, trainee)
-        if path is not None:
-            save_checkpoint(path, identity, trainee, optimizer, history)
+        if checkpoint is not None:
+            save_checkpoint(checkpoint, identity, trainee, optimizer, history)
         if progress is not None:
             progress(history[-1])
     optimizer.zero_grad(set_to_none=True)

@@ -6,9 +6,11 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias, cast
 
 from netpact.core.checks import check_instance, check_integer, check_number
 from netpact.core.errors import PactError, one_of
+from netpact.core.json import check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +50,46 @@ class Decay:
         return {"factor": self.factor, **when}
 
 
-def share_at(schedule: str | Decay, *, step: int, epochs: int, steps_per_epoch: int) -> float:
+@dataclass(frozen=True, kw_only=True)
+class Rest:
+    """What comes after the first `finished` epochs of another schedule of `epochs` epochs: for training that goes back.
+
+    Rest(schedule="cosine", finished=2, epochs=20)    18 epochs, from the rate of the third on
+    """
+
+    schedule: str | Decay
+    finished: int
+    epochs: int
+
+    def __post_init__(self) -> None:
+        check_schedule(self.schedule, kinds=(Decay,))
+        check_integer(self.epochs, where="schedule, epochs", least=1)
+        check_integer(self.finished, where="schedule, finished", least=0, most=self.epochs - 1)
+
+    def share_at(self, step: int, *, steps_per_epoch: int) -> float:
+        done = self.finished * steps_per_epoch
+        return share_at(self.schedule, step=done + step, epochs=self.epochs, steps_per_epoch=steps_per_epoch)
+
+    def to_json(self) -> dict[str, object]:
+        schedule = self.schedule if isinstance(self.schedule, str) else self.schedule.to_json()
+        return {"rest_of": schedule, "finished": self.finished, "epochs": self.epochs}
+
+
+Schedule: TypeAlias = "str | Decay | Rest"
+
+
+def share_at(schedule: Schedule, *, step: int, epochs: int, steps_per_epoch: int) -> float:
     """What is left of the first rate when so many steps have been made."""
+    if isinstance(schedule, Rest):
+        return schedule.share_at(step, steps_per_epoch=steps_per_epoch)
     if isinstance(schedule, Decay):
         # Whole epochs are counted in integers: step / all steps * epochs may come out just below a border.
         return schedule.share_after(step // steps_per_epoch)
     return SCHEDULES[schedule](step / (epochs * steps_per_epoch))
 
 
-def check_schedule(schedule: object) -> None:
-    if not isinstance(schedule, Decay) and (not isinstance(schedule, str) or schedule not in SCHEDULES):
+def check_schedule(schedule: object, *, kinds: tuple[type, ...] = (Decay, Rest)) -> None:
+    if not isinstance(schedule, kinds) and (not isinstance(schedule, str) or schedule not in SCHEDULES):
         raise one_of(schedule, (*SCHEDULES, "a Decay"), option="schedule")
 
 
@@ -78,7 +110,15 @@ def parse_schedule(text: str) -> str | Decay:
 
 
 def read_schedule(record: object, *, where: str) -> object:
-    """The inverse of Decay.to_json for a record from an untrusted file; a name stays what it is."""
+    """The inverse of to_json for a record from an untrusted file; a name stays what it is."""
+    if not isinstance(record, Mapping) or "rest_of" not in record:
+        return _read_decay(record, where=where)
+    told = check_fields(record, ("rest_of", "finished", "epochs"), where=where)
+    schedule = _read_decay(told["rest_of"], where=where)
+    return Rest(schedule=cast("str | Decay", schedule), finished=told["finished"], epochs=told["epochs"])
+
+
+def _read_decay(record: object, *, where: str) -> object:
     if not isinstance(record, Mapping):
         return record
     if "factor" not in record or len(record) != 2 or not ("every" in record or isinstance(record.get("at"), list)):
