@@ -357,7 +357,9 @@ def test_a_killed_run_ends_where_a_whole_one_does(rewind: str, tmp_path: Path) -
     assert all(torch.equal(again.removed[name], whole.removed[name]) for name in WEIGHTS)
     assert untimed(again.rounds) == untimed(whole.rounds)
     assert [file.name for file in path.parent.iterdir()] == ["ticket.checkpoint"]
-    finished = iterative_pruning(network(), blobs(), asked, OPTIONS, test=blobs(30), checkpoint=path, progress=kill_at)
+    finished = iterative_pruning(
+        network(), blobs(), asked, OPTIONS, test=blobs(30), checkpoint=path, progress=kill_at(1)
+    )
     assert same(finished.module, whole.module)
 
 

@@ -189,13 +189,13 @@ class _Run:
         """The same masks with new initial weights: what Frankle and Carbin 2019 call a random reinitialization."""
         other, seed = copy.deepcopy(self.module), self.options.seed.child("pruning control", number)
         initialise(other, seed)
-        finished = sum(len(one.history) for one in (*standing.rounds, trained)) + self._control_epochs(number)
+        finished = sum(len(one.history) for one in standing.rounds) + len(trained.history)
         return train_in_place(
             other,
             self.data,
             self.held,
             replace(self.options, seed=seed),
-            progress=lambda epoch: self._tell(finished + epoch.epoch),
+            progress=lambda epoch: self._tell(finished + self._control_epochs(number) + epoch.epoch),
             checkpoint=self._epochs_file(number, "-control"),
             masks=check_masks(other, masks_of(standing.removed, number)),
         ).history[-1]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from netpact.core.checks import check_instance, told
-from netpact.core.errors import PactError
+from netpact.core.checks import told
+from netpact.core.errors import PactError, wrong_kind
 
 Masks = Mapping[str, torch.Tensor]  # by the parameter's name; True where a weight is kept
 _LAYERS = (nn.Linear, nn.modules.conv._ConvNd)
@@ -40,10 +40,11 @@ def prunable_weights(module: nn.Module) -> dict[str, nn.Parameter]:
 
 def check_masks(module: nn.Module, masks: object) -> dict[str, torch.Tensor]:
     """The masks on the module's device; all that does not fit is listed at once."""
-    given = check_instance(masks, Mapping, where="masks", needed="a mapping from names of parameters to tensors")
+    if not isinstance(masks, Mapping):
+        raise wrong_kind(masks, needed="a mapping from names of parameters to tensors", where="masks")
     parameters = dict(module.named_parameters(remove_duplicate=False))
     problems = []
-    for name, mask in given.items():
+    for name, mask in masks.items():
         if name not in parameters:
             problems.append(f"{told(name)} is no parameter of the network")
         elif not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
@@ -53,7 +54,7 @@ def check_masks(module: nn.Module, masks: object) -> dict[str, torch.Tensor]:
             problems.append(f"{name} has shape {tuple(mask.shape)}, expected {tuple(parameters[name].shape)}")
     if problems:
         raise PactError("; ".join(problems), where="masks", hint="True where a weight is kept, by the parameter's name")
-    return {name: mask.to(parameters[name].device) for name, mask in given.items()}
+    return {name: mask.to(parameters[name].device) for name, mask in masks.items()}
 
 
 def hold_zeros(module: nn.Module, optimizer: torch.optim.Optimizer, masks: Masks) -> None:
