@@ -32,7 +32,10 @@ from netpact.experiments import run_experiment as run_experiment
 from netpact.exploration import search as search
 from netpact.measurements import MeasureOptions as MeasureOptions
 from netpact.measurements import Measures as Measures
+from netpact.measurements import TailOptions as TailOptions
+from netpact.measurements import Tails as Tails
 from netpact.measurements import measure as measure
+from netpact.measurements import measure_tails as measure_tails
 from netpact.methods import CP as CP
 from netpact.methods import HeadOnBase as HeadOnBase
 from netpact.methods import HeavyTail as HeavyTail

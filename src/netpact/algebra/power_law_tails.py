@@ -74,7 +74,11 @@ def compare_tails(values: Tensor | NDArray[np.number], fit: PowerLawFit) -> dict
     Numbers are taken for magnitudes: the Laplace and the Gaussian distribution are those with mean 0. The tail of the
     former is an exponential one, so these two agree.
     """
-    distinct = sort_values(values)
+    return compare_distinct(sort_values(values), fit)
+
+
+def compare_distinct(distinct: DistinctValues, fit: PowerLawFit) -> dict[str, TailComparison]:
+    """compare_tails of numbers that are sorted already."""
     found = tail_of_fit(distinct, fit)
     if len(found.values) < 2:
         raise PactError(f"must have two different numbers or more >= xmin = {fit.xmin:g}", where="values")

@@ -27,6 +27,9 @@ from netpact.measurements.records import Measures as Measures
 from netpact.measurements.structure import Structure as Structure
 from netpact.measurements.structure import WeightLayer as WeightLayer
 from netpact.measurements.structure import find_structure as find_structure
+from netpact.measurements.tails import TailOptions as TailOptions
+from netpact.measurements.tails import Tails as Tails
+from netpact.measurements.tails import measure_tails as measure_tails
 from netpact.measurements.tensors import LayerTensor as LayerTensor
 from netpact.measurements.tensors import TensorOptions as TensorOptions
 from netpact.measurements.tensors import TensorProperties as TensorProperties

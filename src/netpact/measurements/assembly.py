@@ -34,6 +34,17 @@ def assemble(context: Context, rows: Sequence[Definition], provenance: MeasurePr
         provenance,
         has_biases=any(_has_bias(part) for part in context.network.module.modules()),
         found={name: found for name, found in network.items() if name in wanted},
+        warnings=_warnings(context, [row for row in rows if row.name in wanted]),
+    )
+
+
+def _warnings(context: Context, rows: Sequence[Definition]) -> tuple[str, ...]:
+    """What the rows say of each layer, each sentence once."""
+    layers = context.structure.layers
+    return tuple(
+        dict.fromkeys(
+            f"{layer.name}: {words}" for layer in layers for row in rows for words in row.warn(layer, context)
+        )
     )
 
 

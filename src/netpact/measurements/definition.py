@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,6 +34,7 @@ class Definition:
     short        its column in the Monitor, if that is not its name
     reference    paper and definition
     asked        it costs much: measured only where it is named
+    warn         what a reader of a layer's number should know, in words; none in most cases
     """
 
     scopes: ClassVar[tuple[str, ...]] = (LAYER,)
@@ -49,6 +50,7 @@ class Definition:
     short: str = ""
     reference: str = ""
     asked: bool = False
+    warn: Callable[[WeightLayer, Context], Sequence[str]] = lambda layer, context: ()
 
     def __post_init__(self) -> None:
         from netpact.measurements.records import LayerMeasures, Measures

@@ -27,7 +27,8 @@ class Quantity:
 
     value      the least or the most over the samples, as `side` says; for a property of the weights the number itself
     exact      it is what the definition asks for: of every sample, and nothing in it comes from random probes
-    stderr     the standard error that random probes leave in `value`; None where there are none in it
+    stderr     the standard error that random probes leave in `value`, or the numbers that a law was fitted to; None
+               where there are none in it
     side       "least" or "most": which end of the samples is the worst
     samples    the number of each sample, in their order; None for a property of the weights
 

@@ -101,6 +101,7 @@ class Measures(Measured, Displayed):
     logits      the j of the logits: the last layer's index, or one more if something follows it
     has_biases  then what Arora et al. 2018 prove holds for the *_with_bias cushions only
     found       quantities of the network as a whole by name, in the order of the table
+    warnings    what the reader of a number should know: that no power law fits, for example
     is_chain    every layer's input is made of the layer's before it alone, so the paper's induction applies
     """
 
@@ -110,6 +111,7 @@ class Measures(Measured, Displayed):
     provenance: MeasureProvenance
     has_biases: bool
     found: Mapping[str, Quantity] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -144,9 +146,11 @@ class Measures(Measured, Displayed):
             "has_biases": self.has_biases,
         }
         network |= {name: quantity.to_json(with_samples=with_samples) for name, quantity in self.found.items()}
+        warnings = {"warnings": list(self.warnings)} if self.warnings else {}
         return {
             "layers": [layer.to_json(with_samples=with_samples) for layer in self.layers],
             "network": network,
+            **warnings,
             "provenance": self.provenance.to_json(),
         }
 

@@ -28,6 +28,7 @@ def describe(measures: Measures) -> str:
         lines.append("  skips: the paper's induction does not cover this network")
     if measures.has_biases:
         lines.append("  biases: what the paper proves needs the cushions with bias")
+    lines += [f"  {warning}" for warning in measures.warnings]
     if any("~" in line for line in lines[1:]):
         lines.append("  ~ estimate: from some of the samples, or by random probes")
     return "\n".join(lines)

@@ -30,6 +30,12 @@ class MeasuredOptions:
         (), "NAME", "Measure this quantity only; may be repeated. See docs/measurements.md.", shown="all"
     )
     rank: int = option(0, "N", "Components kept, for tensorization_factor and tensor_noise_bound.", shown="equal size")
+    convolution: str = option(
+        "matrix",
+        "matrix|slices",
+        "Matrices of a convolution, for the tails of eigenvalues: one, or one per kernel place.",
+    )
+    repeats: int = option(100, "N", "Repeats of the bootstrap, for weight_tail_p_value and eigenvalue_tail_p_value.")
     against: str = option(
         "",
         "initial|FILE",
@@ -53,14 +59,15 @@ def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: P
     from netpact.core.files import write_atomically
     from netpact.core.seed import Seed
     from netpact.datasets import load_data
-    from netpact.measurements import FROM_INITIAL, MeasureOptions, leave_out_outliers
+    from netpact.measurements import FROM_INITIAL, MeasureOptions, TailOptions, leave_out_outliers
     from netpact.reports.measure_page import draw_measures, render_measures
 
     run.set_threads()
     against, zeta = options.against, options.zeta
     names = tuple(name for entry in options.only for name in entry.split(",") if name)
     seed, rank = Seed(options.seed), options.rank or None
-    wanted = MeasureOptions(samples=options.samples, only=names, seed=seed, rank=rank)
+    tails = TailOptions(convolution=options.convolution, repeats=options.repeats, seed=seed)
+    wanted = MeasureOptions(samples=options.samples, only=names, seed=seed, rank=rank, tails=tails)
     source = load_data(data)
     module = examined_model(model, source, weights=options.weights)
     other = _open_other(against, model, source, seed=options.seed)
