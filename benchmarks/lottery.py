@@ -38,8 +38,8 @@ from netpact.datasets import Data
 from netpact.models import initialise
 
 MODEL, KEEP, RATE, BITS = "lenet5", 0.049, 0.55, 8
-EPOCHS = 6
-WAYS = {"rate": 3, "weights": 1}  # what goes back, and to which epoch
+EPOCHS, BATCH = 8, 64
+WAYS = {"rate": 1, "weights": 1}  # what goes back, and to which epoch
 
 
 def prune(data: Data, seed: int, way: str, work: Path) -> Row:
@@ -49,7 +49,7 @@ def prune(data: Data, seed: int, way: str, work: Path) -> Row:
         start,
         data.train,
         IterativePruning(keep=KEEP, rate=RATE, rewind=way, rewind_to=WAYS[way]),
-        TrainOptions(epochs=EPOCHS, learning_rate=2e-3, seed=Seed(seed).child("training")),
+        TrainOptions(epochs=EPOCHS, batch_size=BATCH, learning_rate=2e-3, seed=Seed(seed).child("training")),
         test=data.test,
         checkpoint=work / f"{way}-{seed}-{data.train.count}.checkpoint",
         on_round=lambda one, _: print("  ", one, flush=True),

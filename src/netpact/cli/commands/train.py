@@ -13,6 +13,7 @@ from netpact.cli.interrupts import checkpoint_in, keeping
 from netpact.cli.options import DataName, ModelName, Overwrite, RunOptions
 from netpact.cli.options_of import option
 from netpact.cli.places import weights_place
+from netpact.cli.pruned_training import LotteryOptions, train_ticket
 from netpact.core.errors import PactError
 from netpact.core.files import check_place
 from netpact.core.seed import Seed
@@ -101,6 +102,7 @@ def train(
     given: Given,
     helper: HelperOptions,
     co: CoOptions,
+    lottery: LotteryOptions,
     run: RunOptions,
 ) -> None:
     """Train a classifier by cross entropy. One seed gives the same weights, bit for bit, on one machine.
@@ -112,7 +114,13 @@ def train(
 
     With --co-teaching two networks are trained under label noise (docs/co-teaching.md); --out gets the first one.
 
+    With --lottery most weights are pruned (docs/lottery.md): train, set the smallest weights to zero for good, set the
+    others back to their values of an early epoch, train again, and so on. A line for each round says what it reached;
+    --out gets the last network. netpact compress keeps its zeros, which then cost next to nothing.
+
     Example: netpact train mlp:64-32 --data digits --epochs 60 --learning-rate 0.01 --out mlp.safetensors
+
+    Example: netpact train mlp:300-100 --data mnist --epochs 10 --lottery 0.05 --out ticket.safetensors
     """
     from netpact.datasets import load_data
     from netpact.training import TrainOptions
@@ -123,6 +131,10 @@ def train(
         raise PactError("a helper starts from its seed, so that its recipe is complete", where="--weights")
     if helper.helper_percent and co.co_teaching is not None:
         raise PactError("a helper's recipe has one network", where="--co-teaching", hint="leave --helper-percent out")
+    if lottery.lottery is not None:
+        lottery.pruning()
+        if helper.helper_percent or co.co_teaching is not None:
+            raise PactError("goes neither with --helper-percent nor with --co-teaching", where="--lottery")
     co.check_place(files)
     source = load_data(data)
     warn_about(source)
@@ -131,6 +143,8 @@ def train(
             record = _train_helper(model, source, options, Split(helper.helper_percent, helper.split_counter), files)
         elif co.co_teaching is not None:
             record = train_pair(model, source, options, co, files)
+        elif lottery.lottery is not None:
+            record = train_ticket(model, source, options, lottery, files)
         else:
             record = _train_all(model, source, options, files)
     if run.json:
