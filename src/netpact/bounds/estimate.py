@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from netpact.bounds.layer_budget import LayerBudget
-from netpact.bounds.logs import power_text
+from netpact.bounds.logs import log, log_sum, power_text
 from netpact.core.errors import PactError
 from netpact.core.json import finite
 
@@ -83,6 +83,11 @@ class Estimate:
         exponent = 0.5 * (self.log_capacity - math.log(self.samples))
         root = math.exp(exponent) if exponent <= _LARGEST_EXPONENT else math.inf
         return self.margin_loss + self.zeta + root
+
+    @property
+    def log_value(self) -> float:
+        """ln of the value, also where that is beyond the range of floats; -inf for 0."""
+        return log_sum([log(self.margin_loss + self.zeta), 0.5 * (self.log_capacity - math.log(self.samples))])
 
     @property
     def failing(self) -> tuple[Premise, ...]:

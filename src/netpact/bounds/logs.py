@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+_LARGEST = 709.0  # exp of more overflows a float
+
 
 def log(number: float) -> float:
     """ln with ln 0 = -inf; numbers here are norms and counts, from 0 up."""
@@ -35,3 +37,8 @@ def power_text(log10: float, *, digits: int = 2) -> str:
     if math.isfinite(log10):
         return f"1e{log10:.{digits}f}"
     return "infinite" if log10 > 0 else "0"
+
+
+def exp(log_number: float) -> float:
+    """The number that is given by its logarithm; infinite beyond the range of floats."""
+    return math.exp(log_number) if log_number < _LARGEST else math.inf

@@ -36,6 +36,7 @@ class MeasuredOptions:
         "Matrices of a convolution, for the tails of eigenvalues: one, or one per kernel place.",
     )
     repeats: int = option(100, "N", "Repeats of the bootstrap, for weight_tail_p_value and eigenvalue_tail_p_value.")
+    prune_scale: float = option(1.0, "D", "Strength of random pruning, for kept_share and the like.", least=0.0)
     against: str = option(
         "",
         "initial|FILE",
@@ -67,7 +68,9 @@ def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: P
     names = tuple(name for entry in options.only for name in entry.split(",") if name)
     seed, rank = Seed(options.seed), options.rank or None
     tails = TailOptions(convolution=options.convolution, repeats=options.repeats, seed=seed)
-    wanted = MeasureOptions(samples=options.samples, only=names, seed=seed, rank=rank, tails=tails)
+    wanted = MeasureOptions(
+        samples=options.samples, only=names, seed=seed, rank=rank, tails=tails, prune_scale=options.prune_scale
+    )
     source = load_data(data)
     module = examined_model(model, source, weights=options.weights)
     other = _open_other(against, model, source, seed=options.seed)

@@ -1,0 +1,1 @@
+"""Quantities of the paper, as rows of the table."""
