@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from netpact.bounds.norms import LayerNorms
 from netpact.datasets import Data, as_data
 from netpact.measurements.tensors import LayerTensor, TensorProperties, TensorProvenance
 from netpact.papers.arora.stability import LayerStability, Stability
+from netpact.papers.guha.theory import TheoryLayer
 
 Matrix = NDArray[np.float64]
 
@@ -61,6 +64,8 @@ def make_facts(*matrices: Matrix, gamma: float = 0.5, stability: Stability | Non
         "norms": tuple(norms_by_loops(matrix) for matrix in matrices),
         "stability": stability,
         "tensors": make_tensors(*matrices),
+        "pruned_layers": make_pruned_layers(*matrices),
+        "input_size": matrices[0].shape[1],
         "depth": len(matrices),
         "parameters": sum(matrix.size for matrix in matrices),
         "classes": len(matrices[-1]),
@@ -94,6 +99,21 @@ def make_tensors(*matrices: Matrix) -> TensorProperties:
     )
     told = TensorProvenance("0", "chain", "made up", "sha256:0", 0, folded=False, decomposition="exact")
     return TensorProperties(layers, 3.0, 100, told)
+
+
+def make_pruned_layers(*matrices: Matrix) -> tuple[TheoryLayer, ...]:
+    return tuple(
+        TheoryLayer(
+            name=f"layer{place}",
+            rows=len(matrix),
+            columns=matrix.shape[1],
+            variance=float(matrix.var()),
+            norm=float(np.linalg.svd(matrix, compute_uv=False)[0]),
+            kurtosis=float(((matrix - matrix.mean()) ** 4).mean() / matrix.var() ** 2) if matrix.var() else math.nan,
+            largest=float(np.abs(matrix).max()),
+        )
+        for place, matrix in enumerate(matrices)
+    )
 
 
 def change_facts(facts: Facts, **known: object) -> Facts:

@@ -133,6 +133,7 @@ def test_what_says_nothing_about_a_network_is_left_out_or_refused(
         "arora-4.1",
         *("arora-lemma-3", "arora-lemma-3-printed", "arora-lemma-6", "arora-lemma-8"),
         *("li-e.6", "li-f.1"),
+        *("guha-5.2", "guha-6.2", "guha-d.1"),
     }
     with pytest.raises(PactError, match=r"lemma-8.*linear classifiers.*2 weight layers"):
         estimate_bounds(model, data, only=["arora-lemma-8"])

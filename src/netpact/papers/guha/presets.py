@@ -57,7 +57,7 @@ MNIST: Mapping[str, Preset] = MappingProxyType(
 
 CIFAR_10: Mapping[str, Preset] = MappingProxyType(
     {
-        # With the learning rate of 0.02 such networks reach a third of the labels, whatever the batch size.
+        # With the learning rate of 0.02, at batch size 256, 40 epochs fit a third of the labels.
         "quick": Preset(
             about="a 5-layer MLP of hidden dimension 78 on the first 1,000 images, adam with 0.002 at batch size 64",
             data=("cifar10", "mnist", "digits"),

@@ -61,7 +61,7 @@ BOUNDS.add(
         "guha-6.2",
         "Guha et al. 2023, Theorem 6.2",
         count_lottery,
-        needs=("pruned_layers", "gamma", "delta"),
+        needs=("pruned_layers", "input_size", "gamma", "delta"),
         ignored=("constants", "the polynomial D_G (the product of its arguments is used)", "biases"),
         premises=_premises,
         refuses=refuse_convolutions,

@@ -13,21 +13,25 @@ from netpact.bounds.logs import log
 from netpact.bounds.premises import plain_chain, refuse_convolutions
 from netpact.core.seed import Seed
 from netpact.papers.guha.bounds.options import PruningFormOptions
-from netpact.papers.guha.compressed import MeasuredPruning, find_pruning
-from netpact.papers.guha.theory import PrintedPruning, PrunedCount, TheoryLayer, choose_pruning
 
 if TYPE_CHECKING:
     from netpact.bounds.facts import Facts
+    from netpact.papers.guha.compressed import MeasuredPruning
+    from netpact.papers.guha.theory import PrintedPruning, PrunedCount, TheoryLayer
 
 _CUBE = -1 / 3  # Lemma 5.1 fails with probability d_1^(-1/3) + d_2^(-1/3) beside 1/lambda
 
 
 def printed_pruning(facts: Facts) -> PrintedPruning:
+    from netpact.papers.guha.theory import choose_pruning
+
     return choose_pruning(facts.pruned_layers, gamma=facts.gamma, input_size=float(facts.input_size), delta=facts.delta)
 
 
 def measured_pruning(facts: Facts) -> MeasuredPruning:
     """Found once for each margin."""
+    from netpact.papers.guha.compressed import find_pruning
+
     key = f"measured pruning at {facts.gamma!r}"
     if key not in facts.known:
         layers: tuple[TheoryLayer, ...] = facts.pruned_layers
@@ -46,7 +50,7 @@ def _counts(facts: Facts) -> tuple[PrunedCount, ...]:
     if _is_measured(facts):
         return measured_pruning(facts).counts
     # delta is shared by the layers; the theorem's own events have theirs in lambda_l and eps_l.
-    return printed_pruning(facts).count(failure=facts.delta / facts.depth)
+    return printed_pruning(facts).count(failure=facts.delta / len(facts.pruned_layers))
 
 
 def count_sketched(facts: Facts) -> float:
@@ -111,7 +115,9 @@ def _refuse(facts: Facts) -> str:
     return reason
 
 
-_PRUNED = partial(Bound, needs=("pruned_layers", "gamma"), refuses=_refuse, options=(PruningFormOptions,))
+_PRUNED = partial(
+    Bound, needs=("pruned_layers", "input_size", "gamma", "delta"), refuses=_refuse, options=(PruningFormOptions,)
+)
 _NORMS = ("the constant C of Lemma 4.2 (1 is used)", "biases")
 BOUNDS.add(
     _PRUNED(
