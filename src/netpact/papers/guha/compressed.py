@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from netpact.core.errors import PactError
-from netpact.core.seed import Seed
 from netpact.datasets import Samples
 from netpact.measurements.streaming import norms_of
 from netpact.papers.guha.masks import count_nonzeros
@@ -39,7 +38,7 @@ class MeasuredPruning:
 
 
 def find_pruning(
-    module: nn.Module, layers: Sequence[TheoryLayer], samples: Samples, *, gamma: float, seed: Seed
+    module: nn.Module, layers: Sequence[TheoryLayer], samples: Samples, *, gamma: float, seed: int = 0
 ) -> MeasuredPruning:
     """The fewest bits for which rounding uses at most half of the room, then the largest d for the whole of it.
 

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
-from netpact.core.checks import check_flag, check_number
-from netpact.core.seed import Seed
-from netpact.papers.guha.moments import weight_variance
+from netpact.algebra.pruning import random_mask
+from netpact.algebra.stream import Stream
+
+_PURPOSE = "random-prune"  # the masks are those of netpact.RandomPrune with the same seed
 
 
-def draw_mask(weight: Tensor, *, scale: float, seed: Seed, keep_diagonal: bool = True) -> Tensor:
+def draw_mask(weight: Tensor, *, scale: float, seed: int, layer: int, keep_diagonal: bool = True) -> Tensor:
     """True where an entry w stays: it is pruned with probability exp(-w^2 / (scale Psi)), and always where it is 0.
 
-    With one seed, what a larger scale keeps is a part of what a smaller one keeps. A tensor of more axes is a matrix,
-    its first axis against the others.
+    With one seed, what a larger scale keeps is a part of what a smaller one keeps. layer: its place among those that
+    are pruned, from 0.
     """
-    check_number(scale, where="scale", above=0)
-    check_flag(keep_diagonal, where="keep_diagonal")
-    matrix = weight.detach().flatten(1).double()
-    variance = weight_variance(weight)
-    drawn = torch.rand(matrix.shape, generator=seed.torch(), dtype=torch.float64)
-    rate = matrix.square() / (scale * variance) if variance else torch.full_like(matrix, math.inf)
-    kept = drawn >= torch.exp(-rate)
-    if keep_diagonal:
-        kept.fill_diagonal_(True)
-    return (kept & (matrix != 0)).reshape(weight.shape)
+    values = weight.detach().cpu().numpy()
+    stream = Stream(seed, _PURPOSE, layer)
+    return torch.from_numpy(random_mask(values, scale=scale, stream=stream, keep_diagonal=keep_diagonal))
 
 
 def count_nonzeros(weight: Tensor) -> tuple[int, int]:

@@ -9,19 +9,18 @@ import torch
 from torch import Tensor, nn
 
 from netpact.core.errors import PactError
-from netpact.core.seed import Seed
 from netpact.papers.guha.masks import draw_mask
 
 
 @torch.no_grad()
 def prune_matrices(
-    module: nn.Module, *, scale: float, seed: Seed, names: Sequence[str], keep_diagonal: bool = True
+    module: nn.Module, *, scale: float, seed: int, names: Sequence[str], keep_diagonal: bool = True
 ) -> nn.Module:
     """A copy in which the weights of these layers are pruned; biases stay. One seed gives masks that are nested."""
     made = copy.deepcopy(module)
-    for name in names:
+    for place, name in enumerate(names):
         weight = weight_of(made, name)
-        kept = draw_mask(weight, scale=scale, seed=seed.child("prune", name), keep_diagonal=keep_diagonal)
+        kept = draw_mask(weight, scale=scale, seed=seed, layer=place, keep_diagonal=keep_diagonal)
         weight.mul_(kept)
     return made
 

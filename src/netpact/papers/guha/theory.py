@@ -13,7 +13,7 @@ from netpact.papers.guha.lemmas.stating import log_output_error, norm_of_pruned
 from netpact.papers.guha.moments import normal_moments
 
 _SCALES = (1e-300, 1e6)  # that d is looked for between
-_HALVINGS = 200
+_HALVINGS = 100
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,6 @@ from netpact.bounds.estimate import Premise
 from netpact.bounds.layer_budget import LayerBudget
 from netpact.bounds.logs import log
 from netpact.bounds.premises import plain_chain, refuse_convolutions
-from netpact.core.seed import Seed
 from netpact.papers.guha.bounds.options import PruningFormOptions
 
 if TYPE_CHECKING:
@@ -23,9 +22,16 @@ _CUBE = -1 / 3  # Lemma 5.1 fails with probability d_1^(-1/3) + d_2^(-1/3) besid
 
 
 def printed_pruning(facts: Facts) -> PrintedPruning:
+    """Found once for each margin."""
     from netpact.papers.guha.theory import choose_pruning
 
-    return choose_pruning(facts.pruned_layers, gamma=facts.gamma, input_size=float(facts.input_size), delta=facts.delta)
+    key = f"printed pruning at {facts.gamma!r}"
+    if key not in facts.known:
+        facts.known[key] = choose_pruning(
+            facts.pruned_layers, gamma=facts.gamma, input_size=float(facts.input_size), delta=facts.delta
+        )
+    found: PrintedPruning = facts.known[key]
+    return found
 
 
 def measured_pruning(facts: Facts) -> MeasuredPruning:
@@ -35,9 +41,7 @@ def measured_pruning(facts: Facts) -> MeasuredPruning:
     key = f"measured pruning at {facts.gamma!r}"
     if key not in facts.known:
         layers: tuple[TheoryLayer, ...] = facts.pruned_layers
-        facts.known[key] = find_pruning(
-            facts.network.module, layers, facts.data.train, gamma=facts.gamma, seed=Seed(0).child("guha")
-        )
+        facts.known[key] = find_pruning(facts.network.module, layers, facts.data.train, gamma=facts.gamma)
     found: MeasuredPruning = facts.known[key]
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from netpact.algebra.stream import MAX_SEED
 from netpact.bounds.estimate import Premise
 from netpact.bounds.logs import exp
 from netpact.certificates.inputs import failure_probability
 from netpact.coding.format import Compressed, Pact
 from netpact.coding.format.loading import load_module
-from netpact.core.checks import check_flag, check_instance, check_number
+from netpact.core.checks import check_flag, check_instance, check_integer, check_number
 from netpact.core.errors import wrong_kind
 from netpact.core.progress import Progress
-from netpact.core.seed import Seed
 from netpact.datasets import Data, as_data
 from netpact.deviations import deviation_bound
 from netpact.measurements.folded import fold_for_measuring
@@ -48,7 +48,7 @@ class PruningLemmaOptions:
     constant       the C of Lemma 4.2, which has no known value
     a, b           of Condition C.1
     keep_diagonal  as Algorithm 1 does
-    seed           of the masks
+    seed           of the masks: those of netpact.RandomPrune(scale, seed=seed)
     """
 
     step: float = 0.0
@@ -57,7 +57,7 @@ class PruningLemmaOptions:
     a: float = 1.0
     b: float = 0.5
     keep_diagonal: bool = True
-    seed: Seed = field(default_factory=lambda: Seed(0))
+    seed: int = 0
 
     def __post_init__(self) -> None:
         check_number(self.step, where="step", least=0)
@@ -65,7 +65,7 @@ class PruningLemmaOptions:
         for name in ("constant", "a", "b"):
             check_number(getattr(self, name), where=name, above=0)
         check_flag(self.keep_diagonal, where="keep_diagonal")
-        check_instance(self.seed, Seed, where="seed")
+        check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
 
 
 def compare_with_pruning_lemmas(

@@ -19,11 +19,11 @@ Compute = Callable[[WeightLayer, Context], Quantity | None]
 
 def _sparsities(context: Context) -> dict[str, tuple[int, int]]:
     """One draw of Algorithm 1 for each layer."""
-    found = {}
-    for layer in context.structure.layers:
-        seed = context.options.seed.child("prune", layer.name)
-        found[layer.name] = count_nonzeros(draw_mask(layer.weight, scale=context.options.prune_scale, seed=seed))
-    return found
+    scale, seed = context.options.prune_scale, context.options.seed.number
+    return {
+        layer.name: count_nonzeros(draw_mask(layer.weight, scale=scale, seed=seed, layer=place))
+        for place, layer in enumerate(context.structure.layers)
+    }
 
 
 DRAWN = Pass("pruning", _sparsities)
