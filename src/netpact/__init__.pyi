@@ -78,6 +78,7 @@ from netpact.pacts.priors import train_helper as train_helper
 from netpact.pacts.verification import Verdict as Verdict
 from netpact.pacts.verification import verify as verify
 from netpact.papers.arora.lemmas import compare_with_lemmas as compare_with_lemmas
+from netpact.papers.guha.lemmas import compare_with_pruning_lemmas as compare_with_pruning_lemmas
 from netpact.papers.li.lemmas import compare_with_tensor_lemmas as compare_with_tensor_lemmas
 from netpact.papers.rethinking.statistics import CompositeCNN as CompositeCNN
 from netpact.papers.rethinking.statistics import estimation_error as estimation_error

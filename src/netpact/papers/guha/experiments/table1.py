@@ -44,7 +44,7 @@ def _printed_gap(above: str, below: str) -> float:
 
 
 def _show(found: Experiment) -> list[Panel | str]:
-    tables = []
+    tables: list[Panel | str] = []
     for seed in found.seeds:
         chosen: list[tuple[str, BoundStudy]] = [
             (one.model.split("-")[0].split(":")[1], one)
