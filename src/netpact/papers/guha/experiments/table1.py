@@ -84,7 +84,7 @@ EXPERIMENTS.add(
         questions=(
             *(
                 Question(
-                    f"Our bound is several orders of magnitude better than that of Bartlett et al. 2017 (7): {words}",
+                    f"Our bound is consistently better than that of Bartlett et al. 2017 (7, Figure 1c): {words}",
                     f"ln of Bartlett et al. minus ln of ours, {_OVER_WIDTHS}: > 0",
                     partial(least_gap, BARTLETT_2017, name),
                     published=_printed_gap(BARTLETT_2017, OURS),

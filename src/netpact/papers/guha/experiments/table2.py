@@ -31,7 +31,7 @@ EXPERIMENTS.add(
         questions=(
             *(
                 Question(
-                    f"Our bound is several orders of magnitude better than that of Bartlett et al. 2017 (7): {words}",
+                    f"Our bound is tighter than that of Bartlett et al. 2017 (F, Figure 1b): {words}",
                     "ln of Bartlett et al. minus ln of ours: > 0",
                     partial(_gap, BARTLETT_2017, name),
                     published=TABLE_2[BARTLETT_2017] - TABLE_2[OURS],
