@@ -48,6 +48,7 @@ PRECISE_NUMBERS = {
     ("models/architecture.py", "65_535"): "2^16 - 1: a limit on sizes and classes",
     ("models/architecture.py", "4_096"): "power of two: a limit on the sides of an image",
     ("models/skipping.py", "1_202"): "the deepest network of He et al. 2016: a limit",
+    ("network/blocks/inputs.py", "_SIDES"): "image sizes tried to see a network run; no decoder uses them",
     ("network/rounding/pointwise.py", "1.128905"): "mathematics: the largest slope of GELU, rounded up",
     ("network/rounding/pointwise.py", "1.128994"): "mathematics: the largest slope of GELU by tanh, rounded up",
     ("network/rounding/pointwise.py", "1.09984"): "mathematics: the largest slope of SiLU, rounded up",
@@ -70,6 +71,8 @@ TABLES = {
     ("models/families.py", "_plan_lenet5"): "the layers of LeNet-5, LeCun et al. 1998",
     ("models/families.py", "_plan_oriented"): "ranges allowed for sizes that are coded in the message",
     ("network/rounding/tolerance.py", "_PRECISIONS"): "IEEE 754: unit roundoff, smallest and highest numbers",
+    ("models/bottlenecks.py", "BLOCKS"): "blocks of each group by depth; the depth is coded in the message",
+    ("models/bottlenecks.py", "SHUFFLE_BLOCKS"): "the same, of Ma et al. 2018 for depth 50",
     ("models/families.py", "_ENTRIES"): "ids, and default sizes that are coded in the message like all others",
 }
 READERS = {

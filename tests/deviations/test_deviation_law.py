@@ -20,7 +20,16 @@ from netpact.models import build, parse_model
 from netpact.network import trace
 
 SMALL = ("linear", "mlp:12-8", "conv:4-6", "convnet:1-3-4-4")
-NORMED = ("vgg:11-1", "resnet:8-2", "preresnet:8-2", "wrn:10-1", "densenet:7-3", "cp-resnet:8-2-50")
+NORMED = (
+    "vgg:11-1",
+    "resnet:8-2",
+    "preresnet:8-2",
+    "wrn:10-1",
+    "densenet:7-3",
+    "cp-resnet:8-2-50",
+    "bottleneck:11-2-2-1",
+    "shufflenet:11-2-1",
+)
 FAMILIES = (*SMALL, "lenet5", "alexnet:1", *(f"{name}-{norm}" for norm in (1, 2) for name in NORMED))
 SIDE = 12
 

@@ -223,6 +223,8 @@ NETWORKS: Mapping[str, Compressed] = {
     "cp-vgg": compress(Architecture(14, (11, 2, 50, 2), (1, 8, 8), 3), ternary),
     "cp-resnet": compress(Architecture(15, (8, 3, 100, 2), (1, 8, 8), 3), uniform),
     "cp-wrn": compress(Architecture(16, (10, 1, 25, 2), (1, 8, 8), 3), codebook, arithmetic="float64"),
+    "bottleneck": compress(Architecture(17, (11, 2, 2, 2, 2), (1, 8, 8), 3), uniform),
+    "shufflenet": compress(Architecture(18, (11, 1, 1, 2), (1, 8, 8), 3), codebook),
     "low-rank": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), low_rank),
     "projection": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projection),
     "scaled": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), scaled),
@@ -269,7 +271,18 @@ NETWORKS: Mapping[str, Compressed] = {
 }
 GOLDEN_1 = ("linear", "mlp", "conv", "oriented", "low-rank", "projection", "own")
 GOLDEN_2 = ("rewritten-conv", "folded-resnet", "factored", "own-rewritten", "scaled", "sparse", "projected")
-GOLDEN_3 = ("cp-conv", "cp-mlp", "tucker-conv", "own-cp", "cp-vgg", "cp-resnet", "cp-wrn", "heavy-tail")
+GOLDEN_3 = (
+    "cp-conv",
+    "cp-mlp",
+    "tucker-conv",
+    "own-cp",
+    "cp-vgg",
+    "cp-resnet",
+    "cp-wrn",
+    "heavy-tail",
+    "bottleneck",
+    "shufflenet",
+)
 GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3)
 
 

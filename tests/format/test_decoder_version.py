@@ -67,7 +67,7 @@ REWRITES_OF_VERSION_3 = {
     4: ("tucker", {"out_rank": 1, "in_rank": 1}),
 }
 FORMS_OF_VERSION_3 = {15: "heavy-tail"}
-FAMILIES_OF_VERSION_3 = {14: "cp-vgg", 15: "cp-resnet", 16: "cp-wrn"}
+FAMILIES_OF_VERSION_3 = {14: "cp-vgg", 15: "cp-resnet", 16: "cp-wrn", 17: "bottleneck", 18: "shufflenet"}
 
 
 def test_all_that_a_message_can_say_has_come_with_a_version() -> None:

@@ -32,6 +32,10 @@ MEANINGS = {
     "CP-ResNet-20": "cp-resnet:20-16-100-1",
     "cp-wrn-28-10": "cp-wrn:28-10-100-1",
     "CP-WideResNet-16-4-folded": "cp-wrn:16-4-100-2",
+    "ResNet-41-t4": "bottleneck:41-64-4-1-1",
+    "resnet41-t-16-folded": "bottleneck:41-64-16-1-2",
+    "ResNeXt-41-t2": "bottleneck:41-64-2-32-1",
+    "ShuffleNet-v2-50-t1": "shufflenet:50-58-1-1",
     "AlexNet": "alexnet:64",
     "lenet-5": "lenet5",
     "LeNet5": "lenet5",
@@ -85,8 +89,8 @@ def test_other_spellings_are_refused_with_the_names_that_are_known(text: str) ->
 
 
 def test_every_name_in_the_hint_is_read() -> None:
-    listed = re.findall(r"(?:cp-)?[a-z]+-\d[\w-]*|alexnet", ALIAS_HINT)
-    assert len(listed) == 13
+    listed = re.findall(r"(?:cp-)?[a-z]+-v?\d[\w-]*|alexnet", ALIAS_HINT)
+    assert len(listed) == 16
     for alias in listed:
         parse_model(alias, input_shape=SHAPE, classes=10)
 

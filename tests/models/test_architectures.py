@@ -65,6 +65,13 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
     ((15, (14, 3, 30, 2), (1, 9, 7), 2), [0.11845323, -0.022841173]),
     ((16, (10, 2, 100, 1), (3, 8, 8), 3), [1140.1786, 1362.41, 850.70224]),
     ((16, (16, 1, 25, 1), (1, 7, 9), 2), [-2.8836288, 0.97008918]),
+    # Equal to the second implementation of test_bottleneck_families.py where batch norm is not folded.
+    ((17, (11, 3, 2, 1, 1), (3, 8, 8), 3), [-0.15676461, 0.19102981, -0.1872087]),
+    ((17, (20, 4, 1, 2, 1), (1, 9, 7), 2), [0.72744594, 0.25717616]),
+    ((17, (11, 3, 3, 3, 2), (1, 8, 8), 2), [-0.087960726, 0.11966994]),
+    ((18, (11, 2, 1, 1), (3, 8, 8), 3), [0.25183366, 0.3370068, 0.10738875]),
+    ((18, (20, 2, 2, 1), (1, 9, 8), 2), [-0.2853644, -0.35728577]),
+    ((18, (11, 2, 2, 2), (1, 8, 8), 2), [-0.099575655, 0.075760574]),
 ]
 
 
@@ -112,7 +119,9 @@ def test_parameter_names_are_part_of_the_meaning() -> None:
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     family = draw(st.sampled_from(list(FAMILIES.values())))
-    least = {"lenet5": 12, "convnet": 6, "oriented": 9, "densenet": 4}.get(family.name, 1)
+    least = {"lenet5": 12, "convnet": 6, "oriented": 9, "densenet": 4, "bottleneck": 4, "shufflenet": 4}.get(
+        family.name, 1
+    )
     image = st.tuples(st.integers(1, 3), st.integers(least, 20), st.integers(least, 20))
     vector = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
     shape = draw(st.one_of(image, vector) if family.name in ("linear", "mlp") else image)
@@ -121,12 +130,16 @@ def architectures(draw: st.DrawFn) -> Architecture:
     if family.name == "convnet":
         sizes[:2] = [draw(st.integers(1, 3)), draw(st.sampled_from([1, 3, 5]))]
     if family.normed:
-        depths = {"vgg": (11, 13, 16, 19), "wrn": (10, 16), "densenet": (7, 10)}.get(
-            family.name.removeprefix("cp-"), (8, 14)
-        )
-        sizes = [draw(st.sampled_from(depths)), draw(st.integers(1, 3)), draw(st.integers(1, 2))]
+        depths = {"vgg": (11, 13, 16, 19), "wrn": (10, 16), "densenet": (7, 10)}
+        depths |= dict.fromkeys(("bottleneck", "shufflenet"), (11, 20))
+        allowed = depths.get(family.name.removeprefix("cp-"), (8, 14))
+        sizes = [draw(st.sampled_from(allowed)), draw(st.integers(1, 3)), draw(st.integers(1, 2))]
         if family.name.startswith("cp-"):
             sizes.insert(2, draw(st.integers(1, 150)))
+        if family.name in ("bottleneck", "shufflenet"):
+            sizes.insert(2, draw(st.integers(1, 3)))
+        if family.name == "bottleneck":
+            sizes.insert(3, draw(st.sampled_from([1, sizes[1]])))
     if family.name == "oriented":
         sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4)), 2]
     return Architecture(family.id, tuple(sizes), shape, draw(st.integers(2, 7)))
@@ -214,7 +227,8 @@ def test_model_names_are_read() -> None:
     assert found[:6] == ["linear", "mlp:64-32", "lenet5", "conv:16-32", "oriented:8-5-8-4-1", "convnet:2-5-6-12"]
     assert found[6:9] == ["alexnet:64", "vgg:16-64-1", "resnet:20-16-1"]
     assert found[9:12] == ["preresnet:20-16-1", "wrn:16-4-1", "densenet:40-12-1"]
-    assert found[12:] == ["cp-vgg:16-64-100-1", "cp-resnet:20-16-100-1", "cp-wrn:16-4-100-1"]
+    assert found[12:15] == ["cp-vgg:16-64-100-1", "cp-resnet:20-16-100-1", "cp-wrn:16-4-100-1"]
+    assert found[15:] == ["bottleneck:41-64-4-1-1", "shufflenet:50-58-1-1"]
     assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
     assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)
 

@@ -52,6 +52,8 @@ SMALL = [
     Architecture(15, (14, 3, 100, 1), (3, 9, 8), 3),
     Architecture(16, (10, 2, 40, 1), (1, 8, 8), 3),
     Architecture(16, (16, 1, 100, 1), (1, 8, 8), 3),
+    Architecture(17, (11, 2, 2, 2, 1), (1, 8, 8), 3),
+    Architecture(18, (20, 2, 1, 1), (1, 8, 8), 3),
 ]
 
 
@@ -81,7 +83,13 @@ def test_parameter_counts_are_the_published_ones(name: str) -> None:
     "name",
     [
         *("alexnet:2", "vgg:19-1-1", "resnet:8-2-1", "preresnet:8-2-2", "wrn:10-1-1", "densenet:7-2-2"),
-        *("cp-vgg:19-1-100-1", "cp-resnet:8-2-50-2", "cp-wrn:10-1-25-1"),
+        *(
+            "cp-vgg:19-1-100-1",
+            "cp-resnet:8-2-50-2",
+            "cp-wrn:10-1-25-1",
+            "bottleneck:11-2-2-1-1",
+            "shufflenet:11-2-1-2",
+        ),
     ],
 )
 @pytest.mark.parametrize("shape", [(1, 28, 28), (3, 32, 32)])

@@ -15,5 +15,6 @@ from netpact.layers.ranks import rank_for_share as rank_for_share
 from netpact.layers.shift import Shift as Shift
 from netpact.layers.skips import DenseStep as DenseStep
 from netpact.layers.skips import Residual as Residual
+from netpact.layers.skips import ShuffleStep as ShuffleStep
 from netpact.layers.skips import ZeroPaddedShortcut as ZeroPaddedShortcut
 from netpact.layers.tucker_conv import TuckerConv2d as TuckerConv2d

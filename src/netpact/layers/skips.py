@@ -29,6 +29,26 @@ class DenseStep(nn.Module):
         return torch.cat([images, self.body(images)], dim=1)
 
 
+class ShuffleStep(nn.Module):
+    """One unit of ShuffleNet v2 (Ma et al. 2018): two halves side by side, shuffled so that the next unit mixes them.
+
+    Without a branch, the first half of the channels stays as it is and body(second half) is the other; with one, all
+    channels go through both.
+    """
+
+    def __init__(self, body: nn.Module, branch: nn.Module | None = None) -> None:
+        super().__init__()
+        self.body, self.branch = body, branch
+
+    def forward(self, images: Tensor) -> Tensor:
+        if self.branch is None:
+            kept, changed = images.chunk(2, dim=1)
+            halves = [kept, self.body(changed)]
+        else:
+            halves = [self.branch(images), self.body(images)]
+        return functional.channel_shuffle(torch.cat(halves, dim=1), 2)
+
+
 class ZeroPaddedShortcut(nn.Module):
     """Every stride-th pixel, with channels of zeros before and behind: option A of He et al. 2016, without parameters.
 

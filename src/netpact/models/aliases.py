@@ -11,8 +11,8 @@ from netpact.core.errors import PactError
 
 ALIAS_HINT = (
     "papers' names are read too: lenet-5, lenet-300-100, alexnet, vgg-16, vgg-16-plain, resnet-110, preresnet-110, "
-    "wrn-28-10, densenet-40-12, cp-vgg-16, cp-resnet-20, cp-wrn-28-10 (CP layers with as many weights), and "
-    "resnet-110-folded for batch norm folded away"
+    "wrn-28-10, densenet-40-12, cp-vgg-16, cp-resnet-20, cp-wrn-28-10 (CP layers with as many weights), "
+    "resnet-41-t4, resnext-41-t2, shufflenet-v2-50-t1, and resnet-110-folded for batch norm folded away"
 )
 
 _NUMBER = "([0-9]{1,4})"  # ASCII digits, and few of them
@@ -29,6 +29,10 @@ _SPELLINGS = (
     (f"cp-?vgg-?{_NUMBER}(?:-?bn)?", "cp-vgg:{0}-64-100-{norm}"),
     (f"cp-?resnet-?{_NUMBER}", "cp-resnet:{0}-16-100-{norm}"),
     (f"cp-?(?:wrn|wide-?resnet)-?{_NUMBER}-{_NUMBER}", "cp-wrn:{0}-{1}-100-{norm}"),
+    # Of "Rethinking compressed CNNs" 2021; the number after t is K / R.
+    (f"resnet-?41-t-?{_NUMBER}", "bottleneck:41-64-{0}-1-{norm}"),
+    (f"resnext-?41-t-?{_NUMBER}", "bottleneck:41-64-{0}-32-{norm}"),
+    (f"shufflenet-?v2-50-t-?{_NUMBER}", "shufflenet:50-58-{0}-{norm}"),
     (f"densenet-?{_NUMBER}", "densenet:{0}-12-{norm}"),
     (f"densenet-?{_NUMBER}-{_NUMBER}", "densenet:{0}-{1}-{norm}"),
 )

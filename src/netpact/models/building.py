@@ -63,6 +63,8 @@ def _layer(layer: records.Layer) -> nn.Module:
         return layers.Residual(_sequence(layer.body), _sequence(layer.shortcut))
     if isinstance(layer, records.DenseStep):
         return layers.DenseStep(_sequence(layer.body))
+    if isinstance(layer, records.ShuffleStep):
+        return layers.ShuffleStep(_sequence(layer.body), _sequence(layer.branch) if layer.branch else None)
     return _holder(layer) or _plain(layer)
 
 
@@ -71,7 +73,7 @@ def _holder(layer: records.Layer) -> nn.Module | None:
     if isinstance(layer, records.Linear):
         return nn.Linear(layer.inputs, layer.outputs, bias=layer.bias, device="meta", dtype=torch.float32)
     if isinstance(layer, records.Conv):
-        return nn.Conv2d(layer.inputs, layer.outputs, layer.kernel, **_settings(layer))
+        return nn.Conv2d(layer.inputs, layer.outputs, layer.kernel, groups=layer.groups, **_settings(layer))
     if isinstance(layer, records.CPConv):
         dense = layer.dense
         return layers.CPConv2d(dense.inputs, dense.outputs, dense.kernel, layer.rank, **_settings(dense))

@@ -141,6 +141,18 @@ def _with_cp(family: str, plan_dense: Planner) -> Planner:
     return plan
 
 
+def _plan_bottleneck(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    from netpact.models.bottlenecks import plan_bottleneck  # a decoder of other networks never needs it
+
+    return plan_bottleneck(sizes, input_shape, classes)
+
+
+def _plan_shufflenet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    from netpact.models.bottlenecks import plan_shufflenet
+
+    return plan_shufflenet(sizes, input_shape, classes)
+
+
 def _dense(widths: tuple[int, ...], *, image: tuple[int, int] | None) -> Plan:
     """Linear layers between neighbouring widths, a ReLU after each but the last; the first one sees a flat image."""
     layers: list[tuple[str, Layer]] = []
@@ -232,6 +244,26 @@ _ENTRIES = (
         4,
         4,
         _with_cp("cp-wrn", plan_wrn),
+        normed=True,
+    ),
+    Family(
+        17,
+        "bottleneck",
+        f"sizes are depth, channels within the first blocks, how many times that behind them, cardinality, {NORMS}",
+        (41, 64, 4, 1, 1),
+        5,
+        5,
+        _plan_bottleneck,
+        normed=True,
+    ),
+    Family(
+        18,
+        "shufflenet",
+        f"sizes are depth, channels of the first depthwise layers, how many times that behind them, {NORMS}",
+        (50, 58, 1, 1),
+        4,
+        4,
+        _plan_shufflenet,
         normed=True,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from netpact.core.errors import PactError
-from netpact.models.plan import Affine, BatchNorm, Conv, CPConv, DenseStep, Layer, Plan, Residual, parts_of
+from netpact.models.plan import Affine, BatchNorm, Conv, CPConv, DenseStep, Layer, Plan, Residual, ShuffleStep, parts_of
 
 AS_TRAINED, FOLDED = 1, 2
 NORMS = "norm (1 batch norm as trained, 2 folded)"
@@ -34,6 +34,8 @@ def fold_plan(plan: Plan) -> Plan:
             folded.append((name, Residual(fold_plan(layer.body), fold_plan(layer.shortcut))))
         elif isinstance(layer, DenseStep):
             folded.append((name, DenseStep(fold_plan(layer.body))))
+        elif isinstance(layer, ShuffleStep):
+            folded.append((name, ShuffleStep(fold_plan(layer.body), fold_plan(layer.branch))))
         else:
             folded.append((name, layer))
         previous = layer

@@ -75,9 +75,10 @@ class Conv(Plain):
     padding: int
     stride: int = 1
     bias: bool = True
+    groups: int = 1
 
     def shapes(self) -> Shapes:
-        weight: Shapes = {"weight": (self.outputs, self.inputs, self.kernel, self.kernel)}
+        weight: Shapes = {"weight": (self.outputs, self.inputs // self.groups, self.kernel, self.kernel)}
         return weight | {"bias": (self.outputs,)} if self.bias else weight
 
 
@@ -157,8 +158,16 @@ class DenseStep:
     body: Plan
 
 
+@dataclass(frozen=True)
+class ShuffleStep:
+    """netpact.layers.ShuffleStep: without a branch, body works on the second half of the channels."""
+
+    body: Plan
+    branch: Plan = ()
+
+
 Leaf = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | CPConv | BatchNorm | Affine | Shrink | Edges
-Layer = Leaf | Residual | DenseStep
+Layer = Leaf | Residual | DenseStep | ShuffleStep
 
 # Layers in execution order, each with the name its parameters have in a weight file.
 Plan = tuple[tuple[str, Layer], ...]
@@ -170,13 +179,15 @@ def parts_of(layer: Layer) -> dict[str, Plan]:
         return {"body": layer.body, "shortcut": layer.shortcut}
     if isinstance(layer, DenseStep):
         return {"body": layer.body}
+    if isinstance(layer, ShuffleStep):
+        return {"body": layer.body, "branch": layer.branch}
     return {}
 
 
 def list_leaves(plan: Plan, prefix: str = "") -> Iterator[tuple[str, Leaf]]:
     """Every layer that holds no others, by its full name, in the order of the built module."""
     for name, layer in plan:
-        if isinstance(layer, (Residual, DenseStep)):
+        if isinstance(layer, (Residual, DenseStep, ShuffleStep)):
             for part, inner in parts_of(layer).items():
                 yield from list_leaves(inner, f"{prefix}{name}.{part}.")
         else:

@@ -28,14 +28,14 @@ def plan_resnet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: i
     channels, height, width = read_image(input_shape, family="resnet")
     depth, base, norm = sizes
     count = _blocks(depth, per_stage=2, beside=2, family="resnet")
-    layers: list[tuple[str, Layer]] = [*_normed("stem", Conv(channels, base, 3, padding=1, bias=False))]
+    layers: list[tuple[str, Layer]] = [*normed("stem", Conv(channels, base, 3, padding=1, bias=False))]
     channels = base
     for stage in range(_STAGES):
         for block in range(count):
             stride, outputs = (2 if stage and not block else 1), base << stage
             body = (
-                *_normed("conv1", Conv(channels, outputs, 3, padding=1, stride=stride, bias=False)),
-                *_normed("conv2", Conv(outputs, outputs, 3, padding=1, bias=False))[:-1],
+                *normed("conv1", Conv(channels, outputs, 3, padding=1, stride=stride, bias=False)),
+                *normed("conv2", Conv(outputs, outputs, 3, padding=1, bias=False))[:-1],
             )
             name = f"block{stage + 1}_{block + 1}"
             layers += [(name, Residual(body, _pad(channels, outputs, stride))), (f"{name}_relu", Relu())]
@@ -109,7 +109,7 @@ def _preactivated(
 ) -> list[tuple[str, Layer]]:
     """One block; shared: the first norm and ReLU stand before it, so that the shortcut sees them too."""
     body: Plan = (
-        *_normed("conv1", Conv(inputs, outputs, 3, padding=1, stride=stride, bias=False)),
+        *normed("conv1", Conv(inputs, outputs, 3, padding=1, stride=stride, bias=False)),
         ("conv2", Conv(outputs, outputs, 3, padding=1, bias=False)),
     )
     if shared:
@@ -117,7 +117,7 @@ def _preactivated(
     return [(name, Residual((*_before("conv1_input", inputs), *body), shortcut))]
 
 
-def _normed(name: str, conv: Conv) -> Plan:
+def normed(name: str, conv: Conv) -> Plan:
     return ((name, conv), (f"{name}_norm", BatchNorm(conv.outputs)), (f"{name}_relu", Relu()))
 
 

@@ -24,15 +24,15 @@ REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 # Ids of families, and kinds of projections; forms and rewrites say it in their own files.
 FAMILIES_SINCE: Mapping[int, int] = {
     **dict.fromkeys((0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13), 1),
-    **dict.fromkeys((14, 15, 16), 3),
+    **dict.fromkeys((14, 15, 16, 17, 18), 3),
 }
 PROJECTIONS_SINCE: Mapping[str, int] = {"hadamard": 1, "signs": 1}
 
-# Families whose last size is a choice among few: the view of the stem (5), how batch norm stands (9 to 16).
+# Families whose last size is a choice among few: the view of the stem (5), how batch norm stands (9 to 18).
 LAST_SIZES_SINCE: Mapping[int, Mapping[int, int]] = {
     5: {1: 1, 2: 1, 3: 1, 4: 1},
     **{number: {1: 1, 2: 1} for number in range(9, 14)},
-    **{number: {1: 3, 2: 3} for number in range(14, 17)},
+    **{number: {1: 3, 2: 3} for number in range(14, 19)},
 }
 
 # Problems that need no spelling out: (input shape, classes), and the version since which.
