@@ -3,9 +3,12 @@
 __all__: list[str]
 
 from netpact.algebra import OperatorNorm as OperatorNorm
+from netpact.algebra import Sketcher as Sketcher
 from netpact.algebra import cp_decompose as cp_decompose
+from netpact.algebra import distributed_sparsity as distributed_sparsity
 from netpact.algebra import fit_power_law as fit_power_law
 from netpact.algebra import operator_norm as operator_norm
+from netpact.algebra import sketch_recover as sketch_recover
 from netpact.bounds import Estimate as Estimate
 from netpact.bounds import estimate_bounds as estimate_bounds
 from netpact.certificates import Certificate as Certificate

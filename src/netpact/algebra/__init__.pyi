@@ -17,6 +17,12 @@ from netpact.algebra.power_law_tails import compare_tails as compare_tails
 from netpact.algebra.regression_mixture import RegressionLine as RegressionLine
 from netpact.algebra.regression_mixture import RegressionMixture as RegressionMixture
 from netpact.algebra.regression_mixture import fit_regression_mixture as fit_regression_mixture
+from netpact.algebra.sketch_recovery import SketchRecovery as SketchRecovery
+from netpact.algebra.sketch_recovery import sketch_recover as sketch_recover
+from netpact.algebra.sketching import DistributedSparsity as DistributedSparsity
+from netpact.algebra.sketching import Sketcher as Sketcher
+from netpact.algebra.sketching import distributed_sparsity as distributed_sparsity
+from netpact.algebra.sketching import sketch_side as sketch_side
 from netpact.algebra.stable_density import stable_density as stable_density
 from netpact.algebra.stable_density import stable_tail_constant as stable_tail_constant
 from netpact.algebra.stable_fit import StableFit as StableFit
