@@ -66,6 +66,7 @@ def make_facts(*matrices: Matrix, gamma: float = 0.5, stability: Stability | Non
         "tensors": make_tensors(*matrices),
         "pruned_layers": make_pruned_layers(*matrices),
         "input_size": matrices[0].shape[1],
+        "layer_weights": matrices,
         "depth": len(matrices),
         "parameters": sum(matrix.size for matrix in matrices),
         "classes": len(matrices[-1]),

@@ -203,13 +203,13 @@ def test_the_first_data_set_that_is_there(tmp_path: Path, monkeypatch: pytest.Mo
     quick = PRESETS["quick"]
     monkeypatch.setenv("NETPACT_DATA", str(tmp_path / "none"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
-    assert choose_data(quick, None) == "digits"
+    assert choose_data(quick.data, None) == "digits"
     (tmp_path / "mnist.npz").touch()
-    assert choose_data(quick, tmp_path) == str(tmp_path / "mnist.npz")
+    assert choose_data(quick.data, tmp_path) == str(tmp_path / "mnist.npz")
     monkeypatch.setenv("NETPACT_DATA", str(tmp_path))
-    assert choose_data(quick, None) == "mnist"
+    assert choose_data(quick.data, None) == "mnist"
     (tmp_path / "cifar10.npz").touch()
-    assert choose_data(quick, None) == "cifar10"
+    assert choose_data(quick.data, None) == "cifar10"
 
 
 def test_what_stands_in_is_said() -> None:

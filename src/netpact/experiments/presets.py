@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from netpact.datasets.catalogue import data_folders
@@ -19,6 +19,7 @@ class Case:
     least       training accuracy that it must reach, or findings about it are not judged
     every       look at the bound at each so many-th epoch; 0 for never
     jacobians   at how many samples Jacobians and noise are looked at
+    data        name of a data set of its own; empty for that of the preset
     """
 
     model: str
@@ -32,6 +33,12 @@ class Case:
     least: float
     every: int = 0
     jacobians: int = 20
+    data: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Without an empty `data`: records of networks trained before there was one stay valid."""
+        told = asdict(self)
+        return told if self.data else {name: value for name, value in told.items() if name != "data"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +57,17 @@ class Preset:
         """What a reader should know of the setting."""
         missing = f" {self.data[0]} was not found on this machine, so {used} stands in for it."
         start = f"{self.about[0].upper()}{self.about[1:]}. The data are {used}."
-        return start + (missing if used != self.data[0] else "")
+        return start + (missing if self.data[0] not in used.split(", ") else "")
 
 
-def choose_data(preset: Preset, folder: str | Path | None) -> str:
-    """The name, or the file in `folder`, of the first data set of the preset that is there.
+def choose_data(names: Sequence[str], folder: str | Path | None) -> str:
+    """The name, or the file in `folder`, of the first of these data sets that is there.
 
     The last one is taken where none is: it is downloaded, or comes with scikit-learn.
     """
-    for name in preset.data:
+    for name in names:
         if folder is not None and (Path(folder) / f"{name}.npz").is_file():
             return str(Path(folder) / f"{name}.npz")
         if any((place / f"{name}.npz").is_file() for place in data_folders()):
             return name
-    return preset.data[-1]
+    return names[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from netpact.experiments.findings import Finding
 from netpact.experiments.forecasting import Forecast, forecast_training
 from netpact.experiments.pages import render_experiment
 from netpact.experiments.plan import EXPERIMENTS, Plan
-from netpact.experiments.presets import Preset, choose_data
+from netpact.experiments.presets import Case, Preset, choose_data
 from netpact.experiments.study import Setting, Study
 from netpact.experiments.studying import open_data
 from netpact.runs import Engine, Processes, ResultStore, Task, TaskDone, processors
@@ -50,9 +50,10 @@ def run_experiment(
     work = _open(name, preset, seeds, out, data_dir)
     if announce is not None:
         waiting = [setting.case for setting, task in work.tasks if work.store.find(task) is None]
-        announce(forecast_training([(case, work.data(case.limit)) for case in waiting]))
+        announce(forecast_training([(case, work.data(case)) for case in waiting]))
     studies = _run(work, Processes(processors(), threads=1) if engine is None else engine, progress)
-    used, count = Path(work.source).stem, range(seeds)
+    used = ", ".join(dict.fromkeys(Path(setting.data).stem for setting, _ in work.tasks))
+    count = range(seeds)
     result = Experiment(
         name=name,
         preset=preset,
@@ -76,8 +77,7 @@ class _Work:
 
     plan: Plan
     setting: Preset
-    source: str
-    data: Callable[[int], Data]
+    data: Callable[[Case], Data]
     folder: Path
     page: Path
     store: ResultStore
@@ -92,26 +92,31 @@ def _open(name: str, preset: str, seeds: int, out: str | Path, data_dir: str | P
     folder = as_path(out, where="out")
     if data_dir is not None and not Path(data_dir).is_dir():
         raise PactError("this folder does not exist", where=f"data_dir {data_dir}")
-    source = choose_data(setting, data_dir)
+    source = choose_data(setting.data, data_dir)
     page = check_place(folder / f"{name}-{preset}.html")
     store = ResultStore(folder / "run")
-    opened = cache(lambda limit: open_data(source, limit=limit, tested=setting.tested))
+    opened = cache(lambda name, limit: open_data(name, limit=limit, tested=setting.tested))
+
+    def of_case(case: Case) -> str:
+        """A data set of its own that is not on this machine is replaced by that of the preset."""
+        return choose_data((case.data, *setting.data), data_dir) if case.data else source
+
     tasks = []
     for seed in range(seeds):
         for study in plan.studies:
             case = setting.cases[study]
             one = Setting(
                 study=study,
-                data=source,
-                fingerprint=opened(case.limit).train.fingerprint(),
+                data=of_case(case),
+                fingerprint=opened(of_case(case), case.limit).train.fingerprint(),
                 tested=setting.tested,
                 case=case,
                 seed=seed,
                 out=str(folder / f"networks-{preset}"),
             )
             key = f"{preset}-{study}-{seed}"
-            tasks.append((one, Task(key, plan.task, {"setting": asdict(one)}, version=__version__)))
-    return _Work(plan, setting, source, opened, folder, page, store, tasks)
+            tasks.append((one, Task(key, plan.task, {"setting": one.to_json()}, version=__version__)))
+    return _Work(plan, setting, lambda case: opened(of_case(case), case.limit), folder, page, store, tasks)
 
 
 def _run(work: _Work, engine: Engine, progress: Callable[[TaskDone], None] | None) -> list[Study]:

@@ -32,6 +32,9 @@ class Setting:
     seed: int
     out: str
 
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "case": self.case.to_json()}
+
     @staticmethod
     def read(record: Mapping[str, Any]) -> Setting:
         return Setting(**{**record, "case": Case(**record["case"])})

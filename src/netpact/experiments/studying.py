@@ -6,7 +6,7 @@ import copy
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -73,7 +73,7 @@ def open_case(setting: Setting, prepare: Callable[[Data, Seed], Data] | None = N
         raise PactError("the data changed while the experiment was running", where=setting.data)
     own = Seed(setting.seed).child("experiment", setting.study)
     # Files of another setting or version in the same folder are not in the way.
-    told = encode_json([setting.fingerprint, setting.tested, asdict(setting.case), __version__], where=setting.study)
+    told = encode_json([setting.fingerprint, setting.tested, setting.case.to_json(), __version__], where=setting.study)
     name = f"{setting.study}-{setting.seed}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
     return (data if prepare is None else prepare(data, own.child("labels"))), own, Path(setting.out) / name
 

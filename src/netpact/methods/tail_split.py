@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from netpact.coding import ShortFloat
 from netpact.coding.forms import CodedTensor, KeptInNoise, Zero
 from netpact.coding.forms.heavy_tail import MAX_SHIFT, SHIFT_PARTS
-from netpact.methods.approximations import Dense, FewEntries
+from netpact.methods.approximations import UNIT_STEP, Dense, FewEntries
 from netpact.methods.fitting import Array
 from netpact.methods.grids import Grid, TernaryGrid
+
+_ANY = KeptInNoise(Zero(), UNIT_STEP)  # its noise does not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +38,19 @@ class TailSplit:
     def kept_count(self) -> int:
         return int(np.count_nonzero(self.kept))
 
+    @property
+    def noise(self) -> tuple[float, float]:
+        """Mean and std of the noise as a message says them; (0, 0) where there is none."""
+        form = self._form(_ANY)
+        return (form.shift / SHIFT_PARTS * form.std.value, form.std.value) if form is not None else (0.0, 0.0)
+
     def with_seed(self, seed: int) -> TailSplit:
         return replace(self, seed=seed)
 
     def weights(self) -> Array:
         """Without rounding of what is kept: the noise that a file of this seed would decode to."""
         large = np.where(self.kept, self.values, 0.0)
-        form = self._form(KeptInNoise(Zero(), ShortFloat.nearest(1.0)))
+        form = self._form(_ANY)
         if form is None:
             return large if self.everywhere else self.values.copy()
         noise = form.weights(np.zeros(0, dtype=np.int64), self.values.shape)
@@ -52,7 +60,7 @@ class TailSplit:
         """A grid of signs keeps the signs of all that is kept: what is small is gone already."""
         finer = TernaryGrid(1.0) if isinstance(grid, TernaryGrid) else grid
         coded = FewEntries(np.where(self.kept, self.values, 0.0)).code(finer)
-        form = self._form(KeptInNoise(coded.form, ShortFloat.nearest(1.0)))
+        form = self._form(replace(_ANY, inner=coded.form))
         if form is None:
             return coded if self.everywhere else Dense(self.values).code(grid)
         return CodedTensor(form, coded.symbols, coded.shape)

@@ -29,6 +29,15 @@ _BOUND = Colour("#0072b2", "#56b4e9")
 _SPREAD = Colour("#4095c5", "#448cb5")
 _STEM = Colour("#73b1d4", "#366c8b")
 _TEST = Colour("#b84f00", "#e69f00")
+# From the band to the blue of bounds, in even steps.
+_SHADES = (
+    Colour("#eef1f4", "#1c232b"),
+    Colour("#bed8e7", "#284051"),
+    Colour("#8fbeda", "#335d77"),
+    Colour("#5fa5cc", "#3f7a9d"),
+    Colour("#308bbf", "#4a97c3"),
+    Colour("#0072b2", "#56b4e9"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +74,7 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
         "spread other": Look(stroke=_TEST, width=1.5),
         "worst": Look(stroke=_BOUND, width=2),
         "worst other": Look(stroke=_TEST, width=2, dash=(3, 2)),
+        **{f"shade {letter}": Look(fill=colour) for letter, colour in zip("abcdef", _SHADES, strict=True)},
     }
 )
 

@@ -1,0 +1,1 @@
+"""The bounds that the paper states, theorem by theorem."""
