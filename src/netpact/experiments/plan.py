@@ -11,7 +11,7 @@ from netpact.core.table import Table
 from netpact.experiments.experiment import Experiment
 from netpact.experiments.findings import Question
 from netpact.experiments.pages import Panel
-from netpact.experiments.presets import Preset
+from netpact.experiments.presets import Case, Preset
 from netpact.experiments.study import Study
 
 
@@ -27,6 +27,7 @@ class Plan:
                and one preset share their networks
     record     the type of the studies, which reads that JSON
     questions  what is asked of the networks of each seed
+    epochs     how many epochs a study trains for, for the forecast; more than its case has where it trains repeatedly
     show       what the page shows below the findings: panels with a figure, or tables as HTML
     """
 
@@ -38,6 +39,7 @@ class Plan:
     task: Callable[..., Any]
     record: type[Study] = Study
     questions: tuple[Question, ...]
+    epochs: Callable[[str, Case], int] = lambda _, case: case.epochs
     show: Callable[[Experiment], Sequence[Panel | str]] = lambda _: ()
 
     def preset(self, name: object) -> Preset:

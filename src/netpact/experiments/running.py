@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -49,7 +49,11 @@ def run_experiment(
     """
     work = _open(name, preset, seeds, out, data_dir)
     if announce is not None:
-        waiting = [setting.case for setting, task in work.tasks if work.store.find(task) is None]
+        waiting = [
+            replace(one.case, epochs=work.plan.epochs(one.study, one.case))
+            for one, task in work.tasks
+            if work.store.find(task) is None
+        ]
         announce(forecast_training([(case, work.data(case)) for case in waiting]))
     studies = _run(work, Processes(processors(), threads=1) if engine is None else engine, progress)
     used = ", ".join(dict.fromkeys(Path(setting.data).stem for setting, _ in work.tasks))
