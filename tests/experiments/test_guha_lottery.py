@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,10 @@ SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 
 
 def study(name: str, accuracies: Sequence[float], *, control: float = 0.0, bound: float = 0.9) -> TicketStudy:
-    """Files of 1,000 bytes for each percent that is left; the bound is that of the smallest."""
+    """1,000 bytes for each percent that is left; the bound is that of the smallest; Theorem 6.2 says ln share + 1."""
     rounds = []
     for share, accuracy in zip(SHARES, accuracies, strict=True):
-        sealed = Sealed(round(1e5 * share), bound if share == SHARES[-1] else 1.0, accuracy)
+        sealed = Sealed(round(1e5 * share), bound if share == SHARES[-1] else 1.0, accuracy, math.log(share) + 1)
         other = accuracy - control if share < 1 else None
         rounds.append(TicketRound(share, accuracy, accuracy, other, sealed if name == TICKET else None))
     return TicketStudy(
@@ -48,10 +49,12 @@ def test_what_is_found_where_tickets_win() -> None:
     ticket = study(TICKET, (0.9, 0.91, 0.9, 0.896, 0.7), control=0.1)
     rate, tuned = study(RATE, (0.9, 0.9, 0.9, 0.9, 0.7)), study(TUNED, (0.9, 0.9, 0.87, 0.87, 0.67))
     findings = judge(ticket, rate, tuned)
-    assert [finding.verdict for finding in findings] == ["reproduced"] * 6
+    assert [finding.verdict for finding in findings] == ["reproduced"] * 8
     numbers = [finding.numbers[0] for finding in findings]
     # 0.896 is within half a point of 0.9; means are over the three rounds with at most a quarter of the weights.
-    assert numbers == pytest.approx([12.5, 10.0, 100 * 0.086 / 3, 100 * 0.004 / 3, 8.0, 90.0])
+    assert numbers == pytest.approx(
+        [12.5, 10.0, 100 * 0.086 / 3, 100 * 0.004 / 3, 8.0, 90.0, 1 - math.log(8), -math.log(8)]
+    )
 
 
 def test_what_is_found_where_they_do_not() -> None:
@@ -59,9 +62,9 @@ def test_what_is_found_where_they_do_not() -> None:
     ticket = study(TICKET, (0.9, 0.88, 0.85, 0.8, 0.9), control=-0.01, bound=1.0)
     rate, tuned = study(RATE, (0.9, 0.9, 0.84, 0.79, 0.89)), study(TUNED, (0.9, 0.9, 0.86, 0.81, 0.91))
     findings = judge(ticket, rate, tuned)
-    assert [finding.verdict for finding in findings] == ["not reproduced"] * 6
+    assert [finding.verdict for finding in findings] == ["not reproduced"] * 8
     numbers = [finding.numbers[0] for finding in findings]
-    assert numbers == pytest.approx([100.0, -1.0, -1.0, -1.0, 1.0, 100.0])
+    assert numbers == pytest.approx([100.0, -1.0, -1.0, -1.0, 1.0, 100.0, 1.0, 0.0])
 
 
 def test_studies_survive_json() -> None:

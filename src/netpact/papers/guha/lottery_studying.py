@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from netpact.bounds import estimate_bounds
 from netpact.core.files import read_bytes, write_atomically
 from netpact.core.json import decode_json, encode_json
 from netpact.core.seed import Seed
@@ -24,15 +25,20 @@ from netpact.runs import JsonValue
 from netpact.training import PruningRound, Ticket, iterative_pruning
 
 _BITS = 5
+_THEOREM = "guha-6.2"
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """The file of a round, with 5 bits for each weight: its size, certified bound, and test accuracy."""
+    """The file of a round, with 5 bits for each weight: its size, certified bound, and test accuracy.
+
+    log_theorem  ln of the bound of Theorem 6.2 for the network before rounding, which is taken for the target M
+    """
 
     message_bytes: int
     bound: float
     accuracy: float
+    log_theorem: float
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,8 @@ def _describe(ticket: Ticket, sealed: Mapping[int, Sealed]) -> tuple[TicketRound
 
 
 def _seal(module: nn.Module, data: Data) -> Sealed:
-    certificate = certify(compress(trace(module, data), Quantize(bits=_BITS)), data).certificate
+    network = trace(module, data)
+    certificate = certify(compress(network, Quantize(bits=_BITS)), data).certificate
     assert certificate is not None, "certify gives one"
-    return Sealed(certificate.message_bytes, certificate.bound, 1 - (certificate.test_error or 0.0))
+    theorem = estimate_bounds(network, data, only=[_THEOREM]).rows[0].log_value
+    return Sealed(certificate.message_bytes, certificate.bound, 1 - (certificate.test_error or 0.0), theorem)

@@ -9,7 +9,7 @@ from statistics import fmean
 from netpact.core.percent import percent, percent_up
 from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
 from netpact.papers.guha.lottery_presets import PRESETS, RATE, TICKET, TUNED, count_epochs
-from netpact.papers.guha.lottery_studying import TicketRound, TicketStudy, study_ticket
+from netpact.papers.guha.lottery_studying import Sealed, TicketRound, TicketStudy, study_ticket
 from netpact.reports.charts.curves import Curve, draw_curves
 from netpact.reports.page import frame_table
 from netpact.reports.text import count
@@ -46,9 +46,24 @@ def best_bound(one: Seeded) -> float:
 
 def smaller_file(one: Seeded) -> float:
     """How many times: the dense network's file over that of the smallest ticket which matches it."""
-    rounds = [row for row in one[TICKET].rounds if _POINTS * row.share >= smallest_match(one) - 1e-9]
-    sizes = [row.sealed.message_bytes for row in rounds if row.sealed is not None]
-    return sizes[0] / sizes[-1]
+    found = _matching(one)
+    return found[0].message_bytes / found[-1].message_bytes
+
+
+def log_theorem(one: Seeded) -> float:
+    """Of the smallest ticket that matches the dense network."""
+    return _matching(one)[-1].log_theorem
+
+
+def change_of_theorem(one: Seeded) -> float:
+    found = _matching(one)
+    return found[-1].log_theorem - found[0].log_theorem
+
+
+def _matching(one: Seeded) -> list[Sealed]:
+    """From the dense network to the smallest ticket that matches it."""
+    least = smallest_match(one) / _POINTS - 1e-9
+    return [row.sealed for row in one[TICKET].rounds if row.share >= least and row.sealed is not None]
 
 
 def _sparse(study: TicketStudy) -> Sequence[TicketRound]:
@@ -97,6 +112,7 @@ def _table(studies: Sequence[TicketStudy]) -> str:
                 "–" if sealed is None else count(sealed.message_bytes),
                 "–" if sealed is None else percent(sealed.accuracy, places=2),
                 "–" if sealed is None else percent_up(sealed.bound),
+                "–" if sealed is None else f"{sealed.log_theorem:.2f}",
             )
         )
     heads = (
@@ -108,6 +124,7 @@ def _table(studies: Sequence[TicketStudy]) -> str:
         "ticket, bytes of the file",
         "its test accuracy",
         "its certified bound on the error",
+        "ln of Theorem 6.2",
     )
     study = by_name[TICKET]
     return frame_table(f"{study.model}, seed {study.seed}", heads, rows)
@@ -156,6 +173,16 @@ EXPERIMENTS.add(
                 "A ticket has a strong generalization bound (section 1): here the certified bound of its file",
                 "lowest certified bound on the error over the rounds, in percent: < 100",
                 best_bound,
+            ),
+            Question(
+                "A ticket has a strong generalization bound (section 1): here Theorem 6.2, constants left out",
+                "ln of its bound on the error for the smallest ticket that matches the dense network: < 0",
+                log_theorem,
+            ),
+            Question(
+                "Theorem 6.2 counts the few parameters of the target (section 6): here of the ticket",
+                "ln of its bound, smallest ticket that matches the dense network minus dense network: < 0",
+                change_of_theorem,
             ),
         ),
         epochs=count_epochs,
