@@ -64,6 +64,20 @@ def test_they_are_in_json_and_in_tables(by_hand: Measures) -> None:
     assert trimmed.value > by_hand.layers[0].li_layer_cushion.value
 
 
+def test_a_spectrum_alone_is_shown_without_notes_on_what_was_not_measured() -> None:
+    samples = image_samples(3)
+    module = nn.Sequential(nn.Conv2d(2, 6, 3), nn.ReLU(), nn.Flatten(), nn.Linear(96, 3))
+    alone = measure(module, samples, MeasureOptions(only=("cp_spectrum",)))
+    first = alone.layers[0].cp_spectrum
+    told = str(alone)
+    assert f"  0: CP spectrum {first[1].value:.3g}, {first[2].value:.3g}, " in told
+    assert f"... ({len(first)} numbers)" in told
+    assert "biases" not in told
+    both = measure(module, samples, MeasureOptions(only=("cp_spectrum", "arora_layer_cushion"), samples=2))
+    assert "biases" in str(both)
+    assert "CP spectrum" not in str(both)
+
+
 def test_only_who_asks_pays_for_them() -> None:
     found = measure(make("pooling"), image_samples(3), MeasureOptions(samples=2, draws=1))
     assert not any(name in layer.found or name in layer.pairs for layer in found.layers for name in NAMES)

@@ -10,6 +10,7 @@ from netpact.measurements.records import Measures
 from netpact.network.naming import shorten_middle
 
 _WIDTH, _LEAST_NAME = 80, 8
+_SHOWN = 4  # of the numbers of several places
 
 
 def describe(measures: Measures) -> str:
@@ -23,10 +24,13 @@ def describe(measures: Measures) -> str:
         f"{told.model} on {told.data_name}: {told.samples:,} samples, Jacobians at {told.jacobian_samples:,}{folded}",
         *lay_out(table, names=1),
         *(f"  {title} {_cell(quantity)}" for title, quantity in titled(measures)),
+        *([] if columns else _series(measures)),
     ]
-    if not measures.is_chain:
+    # Notes on the cushions, which are measured unless others are asked for.
+    by_default = any(not QUANTITIES[name].asked for part in (measures, *measures.layers) for name in part.found)
+    if by_default and not measures.is_chain:
         lines.append("  skips: the paper's induction does not cover this network")
-    if measures.has_biases:
+    if by_default and measures.has_biases:
         lines.append("  biases: what the paper proves needs the cushions with bias")
     lines += [f"  {warning}" for warning in measures.warnings]
     if any("~" in line for line in lines[1:]):
@@ -40,6 +44,16 @@ def titled(measures: Measures) -> Iterator[tuple[str, Quantity]]:
         row = QUANTITIES[name]
         over = "" if quantity.samples is None else f", {row.side}"
         yield f"{row.title} over all layers" if LAYER in row.scopes else f"{row.title}{over}", quantity
+
+
+def _series(measures: Measures) -> Iterator[str]:
+    """How the numbers of several places begin, where a table would have no column."""
+    for layer in measures.layers:
+        for name, ends in layer.pairs.items():
+            if ends:
+                first = ", ".join(map(_cell, list(ends.values())[:_SHOWN]))
+                more = f", ... ({len(ends):,} numbers)" if len(ends) > _SHOWN else ""
+                yield f"  {layer.name}: {QUANTITIES[name].title} {first}{more}"
 
 
 def lay_out(table: Sequence[Sequence[str]], *, names: int) -> list[str]:
