@@ -75,7 +75,7 @@ def layer_tails(module: nn.Module) -> tuple[LayerTail, ...]:
     for layer in found:
         weights, eigenvalues, stable = layer.weights, layer.eigenvalues, layer.stable
         part = parts.get(layer.name, module)
-        gains = (None, None) if stable is None else _gains(part.weight, stable)  # type: ignore[arg-type]
+        gains = (None, None) if stable is None else _gains(part.weight, stable)
         rows.append(
             LayerTail(
                 name=layer.name,
