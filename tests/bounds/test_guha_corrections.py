@@ -218,6 +218,14 @@ def test_lemma_c_2_multiplies_by_factors_below_1() -> None:
     assert math.exp(with_kappa) < measured <= math.exp(without)
 
 
+def test_the_norm_of_a_matrix_has_the_unit_of_its_weights() -> None:
+    """The proof of Lemma 4.3 has E|A| >= (sqrt(d_1) + sqrt(d_2)) / 4, which is that of variance 1."""
+    for std, holds in ((1.0, True), (0.1, False)):
+        found = np.mean([norm(draw(30, 50, seed=seed, std=std)) for seed in range(20)])
+        assert (found >= (math.sqrt(30) + math.sqrt(50)) / 4) == holds
+        assert found == pytest.approx(std * (math.sqrt(30) + math.sqrt(50)), rel=0.1)
+
+
 def test_lemma_b_2_needs_its_premise() -> None:
     """|U| <= |A| / L stands in the proof of Lemma 4.3 alone. Pruning one entry of (1, 1; 1, -1) enlarges its norm."""
     full, pruned = np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([[1.0, 1.0], [1.0, 0.0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from typing import Any
 from torch import nn
 
 from netpact.bounds import EstimateOptions, Facts, Gamma, estimate_bounds
-from netpact.core.files import read_bytes, write_atomically
-from netpact.core.json import decode_json, encode_json
 from netpact.core.seed import Seed
 from netpact.datasets import Data
 from netpact.experiments import Case, Plan, Setting, train_network
+from netpact.experiments.history import History
 from netpact.measurements.folded import fold_for_measuring
 from netpact.models import build, initialise, parse_model
 from netpact.network import measure_margins
@@ -68,27 +67,16 @@ def evaluate_bounds(module: nn.Module, data: Data) -> Found:
     return Found(gamma, margins.share_below(0.0), bounds, pruned, printed_pruning(facts).scale)
 
 
-class BoundHistory:
-    """Called after each epoch; looks at the first and at every n-th, and keeps what it saw in a file."""
+def look(epoch: int, module: nn.Module, data: Data) -> BoundPoint:
+    assert data.test is not None, "the networks of experiments are tested"
+    found = evaluate_bounds(module, data)
+    errors, count = error_rate(module, data.test)
+    return BoundPoint(epoch, found.train_error, errors / count, found.gamma, found.bounds)
 
+
+class BoundHistory(History[BoundPoint]):
     def __init__(self, file: Path, data: Data, *, every: int) -> None:
-        self._file, self._data, self._every = file, data, every
-        found: Any = decode_json(read_bytes(file).decode(), where=str(file)) if file.exists() else []
-        self._points = {point["epoch"]: BoundPoint.read(point) for point in found}
-
-    @property
-    def points(self) -> tuple[BoundPoint, ...]:
-        return tuple(self._points[epoch] for epoch in sorted(self._points))
-
-    def __call__(self, epoch: int, module: nn.Module) -> None:
-        if epoch > 1 and epoch % self._every:
-            return
-        assert self._data.test is not None, "the networks of experiments are tested"
-        found = evaluate_bounds(module, self._data)
-        errors, count = error_rate(module, self._data.test)
-        self._points[epoch] = BoundPoint(epoch, found.train_error, errors / count, found.gamma, found.bounds)
-        told = encode_json([asdict(point) for point in self.points], where=f"epoch {epoch}")
-        write_atomically(self._file, told.encode())
+        super().__init__(file, every=every, look=lambda epoch, module: look(epoch, module, data), read=BoundPoint.read)
 
 
 def study_bounds(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from netpact.bounds import EstimateOptions
-from netpact.core.files import read_bytes, write_atomically
-from netpact.core.json import decode_json, encode_json
 from netpact.datasets import Data
+from netpact.experiments.history import History
 from netpact.measurements import tensor_properties
 from netpact.measurements.folded import fold_for_measuring
 from netpact.methods.ranks_from_margin import find_ranks
@@ -48,27 +47,11 @@ class BoundPoint:
         return BoundPoint(**record)
 
 
-class BoundHistory:
-    """Called after each epoch; looks at the first, at every n-th, and keeps what it saw in a file that survives a kill.
-
-    The margin is that of a tenth of the samples that are right, as in netpact bounds.
-    """
+class BoundHistory(History[BoundPoint]):
+    """The margin is that of a tenth of the samples that are right, as in netpact bounds."""
 
     def __init__(self, file: Path, data: Data, *, every: int) -> None:
-        self._file, self._data, self._every = file, data, every
-        found: Any = decode_json(read_bytes(file).decode(), where=str(file)) if file.exists() else []
-        self._points = {point["epoch"]: BoundPoint.read(point) for point in found}
-
-    @property
-    def points(self) -> tuple[BoundPoint, ...]:
-        return tuple(self._points[epoch] for epoch in sorted(self._points))
-
-    def __call__(self, epoch: int, module: nn.Module) -> None:
-        if epoch > 1 and epoch % self._every:
-            return
-        self._points[epoch] = look(epoch, module, self._data)
-        told = encode_json([asdict(point) for point in self.points], where=f"epoch {epoch}")
-        write_atomically(self._file, told.encode())
+        super().__init__(file, every=every, look=lambda epoch, module: look(epoch, module, data), read=BoundPoint.read)
 
 
 def look(epoch: int, module: nn.Module, data: Data) -> BoundPoint:

@@ -104,6 +104,7 @@ def compare_with_pruning_lemmas(
     return PruningLemmaReport(
         network=network.name,
         scale=scale,
+        constant=chosen.constant,
         layers=layers,
         expected=expected,
         printed=_state(
@@ -216,4 +217,4 @@ def _premises(
 
 
 def _few(names: Sequence[str], depth: int) -> str:
-    return f"not in {len(names)} of {depth} layers" if names else ""
+    return f"in {len(names)} of {depth} layers" if names else ""

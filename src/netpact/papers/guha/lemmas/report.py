@@ -45,6 +45,7 @@ class PruningLemmaReport:
     """A network f and its pruned form f^ on given samples; errors are |f(x) - f^(x)|_2, the worst over the samples.
 
     scale      the d of Algorithm 1; None for a file, or another network
+    constant   the C of Lemma 4.2
     expected   eps Gamma of Lemma 4.2 for each layer; empty where there is no scale
     printed    the lemmas as printed
     valid      the perturbation bound in the form that holds, from the norms of the layers and each sample's activations
@@ -54,6 +55,7 @@ class PruningLemmaReport:
 
     network: str
     scale: float | None
+    constant: float
     layers: tuple[LemmaLayer, ...]
     expected: tuple[float, ...]
     printed: tuple[PrintedLemma, ...]
@@ -87,6 +89,7 @@ class PruningLemmaReport:
             "data": self.deviation.data_name,
             "samples": self.deviation.samples,
             "scale": self.scale,
+            "constant": self.constant,
             "layers": [layer.to_json() for layer in self.layers],
             "expected": [finite(one) for one in self.expected],
             "error": self.error,

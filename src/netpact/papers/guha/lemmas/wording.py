@@ -7,7 +7,7 @@ import textwrap
 from itertools import zip_longest
 
 from netpact.measurements.wording import lay_out
-from netpact.papers.guha.lemmas.report import PruningLemmaReport
+from netpact.papers.guha.lemmas.report import PrintedLemma, PruningLemmaReport
 
 _WIDTH = 80
 
@@ -18,6 +18,10 @@ def describe(report: PruningLemmaReport) -> str:
     for layer, expected in zip_longest(report.layers, report.expected):
         numbers = (layer.norm, layer.change, expected, layer.rounding)
         rows.append((layer.name, f"{layer.rows * layer.columns:,}", f"{layer.nonzeros:,}", *map(_number, numbers)))
+
+    def chance(one: PrintedLemma) -> str:
+        return f", C = {report.constant:g}, wrong with probability {min(one.failure, 1):.3g}" if report.expected else ""
+
     how = "another network" if report.scale is None else f"its pruned form, d = {report.scale:g},"
     title = f"{report.network} and {how} on {told.samples:,} samples of {told.data_name}"
     return "\n".join(
@@ -30,8 +34,8 @@ def describe(report: PruningLemmaReport) -> str:
             f"  deviation bound  {_number(float(told.bounds.max()))}",
             f"  valid form       {_number(report.valid)}",
             *(
-                f"  {f'Lemma {one.name}':<15}  {_number(one.bound)}  (estimate, C = 1; fails with probability "
-                f"{min(one.failure, 1):.3g}{', violated here' if one.violated else ''})"
+                f"  {f'Lemma {one.name}':<15}  {_number(one.bound)}  (estimate{chance(one)}"
+                f"{', violated here' if one.violated else ''})"
                 for one in report.printed
             ),
             *(line for premise in report.failing for line in _wrap(str(premise))),
