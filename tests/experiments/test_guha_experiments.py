@@ -52,7 +52,7 @@ def test_record(table_1: Experiment) -> None:
     assert 0 < study.kept <= 1
     assert 0 < study.printed_scale < 1
     page = table_1.page.read_text()
-    for words in ("(3.36)", "(-3.87)", "log^2 p", "ln of the test error", "not judged"):
+    for words in ("<small>3.36</small>", "<small>-3.87</small>", "log^2 p", "ln of the test error", "not judged"):
         assert words in page
     json.dumps(table_1.to_json())
 
@@ -68,7 +68,7 @@ def test_figure_2_has_the_network_of_table_1(table_1: Experiment, folder: Path) 
 def test_table_2(folder: Path) -> None:
     found = run_experiment("guha-table2", preset="digits", seeds=1, out=folder, engine=Inline())
     assert [one.study for one in found.studies] == [CIFAR]
-    assert "(22.40)" in found.page.read_text()
+    assert "<small>22.40</small>" in found.page.read_text()
 
 
 def test_bounds_of_a_study_are_those_of_the_table() -> None:

@@ -41,24 +41,25 @@ def true_error(one: BoundStudy) -> float:
 def bounds_table(
     title: str, columns: Sequence[tuple[str, BoundStudy]], published: Mapping[str, Sequence[float]]
 ) -> str:
-    """ln of every bound: a column for each network, the paper's number in brackets where it prints one."""
+    """ln of every bound: a column for each network, the paper's number below it where it prints one."""
     rows = []
     for name, formula in FORMULAS.items():
         printed = published.get(_PUBLISHED.get(name, name), ())
         cells = [
-            f"{one.bounds[name]:.2f}" + (f" ({printed[place]:.2f})" if printed else "")
+            f"{one.bounds[name]:.2f}" + (f"<small>{printed[place]:.2f}</small>" if printed else "")
             for place, (_, one) in enumerate(columns)
         ]
         rows.append((f"{escape(name)}<small>{escape(formula)}</small>", *cells))
     truth = published.get(TRUE, ())
     cells = [
-        f"{true_error(one):.2f}" + (f" ({truth[place]:.2f})" if truth else "") for place, (_, one) in enumerate(columns)
+        f"{true_error(one):.2f}" + (f"<small>{truth[place]:.2f}</small>" if truth else "")
+        for place, (_, one) in enumerate(columns)
     ]
     rows.append(("true error<small>ln of the test error of the pruned network</small>", *cells))
-    rows.append(("share of weights kept, d, bits", *(_pruned(one) for _, one in columns)))
+    rows.append(("share of weights kept<small>d, bits</small>", *(_pruned(one) for _, one in columns)))
     rows.append(("d that Lemma 4.4 allows", *(f"{one.printed_scale:.1e}" for _, one in columns)))
-    return frame_table(title, ("ln of the bound (paper)", *(head for head, _ in columns)), rows)
+    return frame_table(title, ("ln of the bound; small: paper", *(head for head, _ in columns)), rows)
 
 
 def _pruned(one: BoundStudy) -> str:
-    return f"{one.kept:.1%}, {'–' if one.scale is None else f'{one.scale:.2g}'}, {one.bits}"
+    return f"{one.kept:.0%}<small>{'–' if one.scale is None else f'{one.scale:.2g}'}, {one.bits}</small>"
