@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from netpact.core.json import decode_json, encode_json
 from netpact.experiments import EXPERIMENTS, Case, Experiment, run_experiment
 from netpact.experiments.findings import MIXED, NOT_JUDGED, NOT_REPRODUCED, REPRODUCED
 from netpact.experiments.presets import Preset
+from netpact.papers.shin.noise_study import FirstLayer, LastLayer, NoiseStudy
 from netpact.papers.shin.presets import MLP, NETWORKS, PRESETS, RESNET
 from netpact.papers.shin.repeats import Repeats
 from netpact.papers.shin.spiked import Spikes
-from netpact.papers.shin.study import FirstLayer, LastLayer, TailStudy
 from netpact.papers.shin.studying import ALPHAS, CENTRED, POSITIVE, label_spikes
 from netpact.papers.shin.table import PRUNED, RECIPE, SIGNED, THEORY, TableRow
 from netpact.reports.charts.tiles import draw_tiles, shade
@@ -44,7 +44,7 @@ def simulated(**changes: float) -> tuple[Spikes, ...]:
     return tuple(spikes(label_spikes(alpha, kind), **changes) for alpha in ALPHAS for kind in (POSITIVE, CENTRED))
 
 
-def study(name: str, seed: int = 0, **changes: Any) -> TailStudy:
+def study(name: str, seed: int = 0, **changes: Any) -> NoiseStudy:
     place = NETWORKS.index(name)
     known: dict[str, Any] = {
         "study": name,
@@ -62,14 +62,14 @@ def study(name: str, seed: int = 0, **changes: Any) -> TailStudy:
         "last": LastLayer(100, 1.5, 1.3, 0.0),
         "simulated": simulated(),
     }
-    return TailStudy(**{**known, **changes})
+    return NoiseStudy(**{**known, **changes})
 
 
-def seeds(count: int = 3) -> list[dict[str, TailStudy]]:
+def seeds(count: int = 3) -> list[dict[str, NoiseStudy]]:
     return [{name: study(name, seed) for name in NETWORKS} for seed in range(count)]
 
 
-def verdict(name: str, place: int, by_seed: list[dict[str, TailStudy]]) -> str:
+def verdict(name: str, place: int, by_seed: list[dict[str, NoiseStudy]]) -> str:
     return EXPERIMENTS[name].questions[place].judge(by_seed).verdict
 
 
@@ -132,9 +132,9 @@ def test_the_papers_own_numbers_are_beside_them() -> None:
 
 def test_a_study_survives_in_json() -> None:
     one = study(MLP)
-    assert TailStudy.read(decode_json(encode_json(one.to_json(), where="study"), where="study")) == one
+    assert NoiseStudy.read(json.loads(json.dumps(one.to_json()))) == one
     bare = study(RESNET, first=None, simulated=())
-    assert TailStudy.read(decode_json(encode_json(bare.to_json(), where="study"), where="study")) == bare
+    assert NoiseStudy.read(json.loads(json.dumps(bare.to_json()))) == bare
 
 
 @pytest.fixture(scope="module")

@@ -166,12 +166,13 @@ def noise(place: int) -> float:
 def noise_beside(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
     """Noise where nothing is kept, and where a 0 is kept."""
     kept = [0.0 if symbol == DROPPED else BOOK(int(symbol)) for symbol in symbols]
-    return np.float32([one or noise(place) for place, one in enumerate(kept)]).astype(np.float64).reshape(shape)
+    found = np.array([one or noise(place) for place, one in enumerate(kept)], dtype=np.float32)
+    return found.astype(np.float64).reshape(shape)
 
 
 def noise_everywhere(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
     sums = [int(symbol) * 21 / 128 + noise(place) for place, symbol in enumerate(symbols)]
-    return np.float32(sums).astype(np.float64).reshape(shape)
+    return np.array(sums, dtype=np.float32).astype(np.float64).reshape(shape)
 
 
 BOOK = codebook_case(2).reference

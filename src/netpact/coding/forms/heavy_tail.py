@@ -89,4 +89,4 @@ class KeptInNoise(Nested):
             here = slice(start, min(start + _BLOCK, count))
             drawn = stream.gaussians(start, here.stop - start)
             drawn += self.shift * _SHIFT_UNIT
-            yield here, drawn * (self.std.value * GAUSSIAN_UNIT)
+            yield here, drawn.astype(np.float64) * (self.std.value * GAUSSIAN_UNIT)

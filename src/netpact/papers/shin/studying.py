@@ -19,9 +19,9 @@ from netpact.methods.heavy_tail import find_last_dense
 from netpact.methods.tail_split import split_by_theory
 from netpact.network import Network, trace
 from netpact.papers.shin.brackets import missed_entries
+from netpact.papers.shin.noise_study import FirstLayer, LastLayer, NoiseStudy
 from netpact.papers.shin.presets import MLP, PRESETS
 from netpact.papers.shin.spiked import Spikes, measure_spikes, simulate_spikes, stretch_spread
-from netpact.papers.shin.study import FirstLayer, LastLayer, TailStudy
 from netpact.papers.shin.table import make_row
 from netpact.runs import JsonValue
 
@@ -41,7 +41,7 @@ def study_tails(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
     asked = Setting.read(setting)
     trained = train_network(asked)
     network = trace(trained.module, trained.data)
-    return TailStudy(
+    return NoiseStudy(
         **trained.study.facts(),
         row=make_row(asked.case.model, network, trained.data),
         first=_first_layer(network, trained.data),
@@ -50,7 +50,7 @@ def study_tails(*, setting: Mapping[str, Any]) -> dict[str, JsonValue]:
     ).to_json()
 
 
-PaperPlan = partial(Plan, paper="Shin 2021", presets=PRESETS, task=study_tails, record=TailStudy)
+PaperPlan = partial(Plan, paper="Shin 2021", presets=PRESETS, task=study_tails, record=NoiseStudy)
 
 
 def _last_layer(network: Network) -> LastLayer:

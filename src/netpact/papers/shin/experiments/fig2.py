@@ -9,15 +9,15 @@ import numpy as np
 
 from netpact.experiments import EXPERIMENTS, Experiment, Panel, Question
 from netpact.papers.shin.brackets import Contour, bracket_share, contour, exact_share
+from netpact.papers.shin.noise_study import NoiseStudy
 from netpact.papers.shin.presets import NETWORKS
-from netpact.papers.shin.study import TailStudy
 from netpact.papers.shin.studying import PaperPlan
 from netpact.reports.charts.figure import Figure
 from netpact.reports.charts.tiles import draw_tiles
 from netpact.reports.page import frame_table
 from netpact.reports.text import escape
 
-Seeded = Mapping[str, TailStudy]
+Seeded = Mapping[str, NoiseStudy]
 SCALE, TOP, ENTRIES = 1.3, 5, 64  # the caption
 _LIGHT = 1.5  # from here on (12) is about a tail that hardly exists
 
@@ -56,11 +56,11 @@ def _most_missed(one: Seeded) -> float:
     return max(study.last.missed for study in one.values())
 
 
-def _panel(heading: str, words: str, name: str, numbers: Callable[[], np.ndarray]) -> Panel:  # type: ignore[type-arg]
+def _panel(heading: str, words: str, name: str, numbers: Callable[[], np.ndarray]) -> Panel:
     return Panel(heading, words, partial(_draw, heading, name, numbers))
 
 
-def _draw(heading: str, name: str, numbers: Callable[[], np.ndarray], width: int) -> Figure:  # type: ignore[type-arg]
+def _draw(heading: str, name: str, numbers: Callable[[], np.ndarray], width: int) -> Figure:
     found = printed_contour()
     return draw_tiles(
         numbers().T.tolist(),

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 
 from netpact.experiments import EXPERIMENTS, Experiment, Question
+from netpact.papers.shin.noise_study import FirstLayer, NoiseStudy
 from netpact.papers.shin.presets import MLP
 from netpact.papers.shin.spiked import Spikes
-from netpact.papers.shin.study import FirstLayer, TailStudy
 from netpact.papers.shin.studying import ALPHAS, CENTRED, POSITIVE, PaperPlan, label_spikes
 from netpact.reports.page import frame_table
 from netpact.reports.text import escape
 
-Seeded = Mapping[str, TailStudy]
+Seeded = Mapping[str, NoiseStudy]
 _SETTLED = 4.0  # from this alpha on squares have a variance
 
 

@@ -9,14 +9,14 @@ from functools import partial
 from scipy.stats import spearmanr
 
 from netpact.experiments import EXPERIMENTS, Experiment, Question
+from netpact.papers.shin.noise_study import NoiseStudy
 from netpact.papers.shin.presets import NETWORKS
-from netpact.papers.shin.study import TailStudy
 from netpact.papers.shin.studying import PaperPlan
 from netpact.papers.shin.table import PRUNED, RECIPE, SIGNED, VARIANTS
 from netpact.reports.page import frame_table
 from netpact.reports.text import escape
 
-Seeded = Mapping[str, TailStudy]  # the networks of one seed
+Seeded = Mapping[str, NoiseStudy]  # the networks of one seed
 _POINTS = 100
 # As printed: alpha of the fit, accuracy before and after, in percent.
 PRINTED: Mapping[str, tuple[float, float, float]] = {

@@ -44,7 +44,7 @@ class LastLayer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TailStudy(Study):
+class NoiseStudy(Study):
     """row: of Table 1; first: where the first layer is dense; simulated: power-law matrices of this seed."""
 
     row: TableRow
@@ -56,7 +56,7 @@ class TailStudy(Study):
         return {**asdict(self), "row": self.row.to_json()}
 
     @classmethod
-    def read(cls, record: Mapping[str, Any]) -> TailStudy:
+    def read(cls, record: Mapping[str, Any]) -> NoiseStudy:
         first = record["first"]
         return cls(
             **{
