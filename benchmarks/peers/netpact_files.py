@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rows import FileRow
@@ -23,17 +24,25 @@ def quantize_settings() -> list[netpact.Quantize]:
 
 def quantize_rows(subject: Subject) -> list[FileRow]:
     """The default, and the smallest file at equal accuracy. Nothing is retrained, no sample is looked at."""
+    settings = quantize_settings()
+    return method_rows(subject, "netpact Quantize", settings, first=settings.index(_DEFAULT))[0]
+
+
+def method_rows(
+    subject: Subject, label: str, methods: Sequence[netpact.Quantize | netpact.MagnitudePrune], *, first: int = 0
+) -> tuple[list[FileRow], list[netpact.Pact]]:
+    """One of the settings, and the one with the smallest file at equal accuracy; and the files."""
     network = netpact.trace(subject.module, subject.data)
     rows, pacts = [], []
-    for method in quantize_settings():
+    for method in methods:
         pact, milliseconds = time_work(lambda method=method: netpact.seal(netpact.compress(network, method)))  # type: ignore[misc]
-        rows.append(_row(subject, pact, "netpact Quantize", _describe(method), milliseconds))
+        rows.append(_row(subject, pact, label, _describe(method), milliseconds))
         pacts.append(pact)
-    shown = [quantize_settings().index(_DEFAULT)]
+    shown = [first]
     best = smallest(rows, subject)
     if best is not None and rows.index(best) not in shown:
         shown.append(rows.index(best))
-    return [_with_certificate(rows[place], pacts[place], subject) for place in shown]
+    return [_with_certificate(rows[place], pacts[place], subject) for place in shown], [pacts[place] for place in shown]
 
 
 def rate_aware_rows(subject: Subject, methods: list[netpact.RateAware]) -> tuple[list[FileRow], netpact.Pact | None]:
@@ -72,9 +81,11 @@ def _with_certificate(row: FileRow, pact: netpact.Pact, subject: Subject) -> Fil
     return replace(row, train_errors=certificate.errors, bound=certificate.bound)
 
 
-def _describe(method: netpact.Quantize | netpact.RateAware) -> str:
+def _describe(method: netpact.Quantize | netpact.MagnitudePrune | netpact.RateAware) -> str:
     if isinstance(method, netpact.RateAware):
         return f"{method.epochs} epochs, rate {method.rate:g}, levels {method.levels}"
+    if isinstance(method, netpact.MagnitudePrune):
+        return f"{method.grid}, {method.bits} bits"
     if method == _DEFAULT:
         return "default (4 bits)"
     kind = f"density {method.density:g}" if method.grid == "ternary" else f"{method.bits} bits"

@@ -37,11 +37,11 @@ def settings() -> list[Setting]:
     ]
 
 
-def nnc_rows(subject: Subject, folder: Path) -> list[FileRow]:
-    """The default, and the smallest file at equal accuracy among all settings."""
+def nnc_rows(subject: Subject, folder: Path, asked: list[Setting] | None = None) -> list[FileRow]:
+    """The default, and the smallest file at equal accuracy among all settings, or among those asked for."""
     weights = {name: tensor.detach().numpy() for name, tensor in subject.module.state_dict().items()}
     tried, modules = [], []
-    for setting, told, decoded in _code(weights, settings(), folder):
+    for setting, told, decoded in _code(weights, asked or settings(), folder):
         module = _filled(subject.module, decoded)
         modules.append(module)
         tried.append(

@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
         "threads": torch.get_num_threads(),
         "quick": asked.quick,
         "parts": [asked.part],
-        "versions": _versions(),
+        "versions": versions(),
         "seconds": round(time.perf_counter() - started),
         "pacbb": pacbb,
         "nncodec": nnc.REQUIREMENTS[-1] if asked.with_nncodec else SKIPPED.format(name="nncodec"),
@@ -148,7 +148,7 @@ def _epochs(data: netpact.Data) -> int:
     return 8 if data.train.count >= 20_000 else 60
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     packages = ("netpact", "torch", "numpy", "scipy")
     return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in packages}}
 

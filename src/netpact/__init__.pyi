@@ -57,6 +57,7 @@ from netpact.methods import VectorCompress as VectorCompress
 from netpact.methods import VectorProject as VectorProject
 from netpact.methods import advise_ranks as advise_ranks
 from netpact.methods import compress as compress
+from netpact.methods import remove_filters as remove_filters
 from netpact.models import build as build
 from netpact.models import load_model as load_model
 from netpact.models import parse_model as parse_model

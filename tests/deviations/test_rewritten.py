@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from netpact.algebra import outward
 from netpact.coding.format import Compressed, own_slots, seal
-from netpact.coding.forms import CodedTensor, Exact, Zero
+from netpact.coding.forms import CodedTensor, Exact
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
 from netpact.deviations import deviation_bound, twins
 from netpact.layers import CPConv2d, CPLinear, Factored, TuckerConv2d
-from netpact.layers.rewrites import CPLayer, Fold, LowRankLayer, RemoveChannels, Step, TuckerLayer, apply_steps
+from netpact.layers.rewrites import CPLayer, Fold, LowRankLayer, Step, TuckerLayer, apply_steps
 from netpact.models import OwnModule
 from netpact.network import trace
 from netpact.network.folding import carry_fold
@@ -241,16 +241,10 @@ def test_the_rounding_of_both_runs_is_in_the_gap() -> None:
 
 
 def test_what_cannot_be_compared_is_refused_with_a_sentence() -> None:
-    steps: tuple[Step, ...] = (
-        Step(1, RemoveChannels(outputs=3, inputs=2)),
-        Step(2, RemoveChannels(outputs=3, inputs=3)),
-    )
-    steps += (Step(3, RemoveChannels(outputs=6, inputs=3)),)
-    shapes = {slot.name: slot.shape for slot in own_slots(network(0), steps)}
-    zeros = {name: CodedTensor(Zero(), np.zeros(0, np.int64), shape) for name, shape in shapes.items()}
-    coded = Compressed(OwnModule(SHAPE, CLASSES), zeros, rewrites=steps)
+    other = network(0)
+    other.conv = nn.Conv2d(2, 6, 3, padding=1, dilation=1, padding_mode="circular")
     with pytest.raises(PactError, match="not of one structure") as raised:
-        deviation_bound(network(0), coded, samples(0))
+        deviation_bound(network(0), other, samples(0))
     assert "low-rank" in raised.value.hint
 
 

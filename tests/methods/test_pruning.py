@@ -257,7 +257,7 @@ def test_a_pruned_network_keeps_its_zeros(wide: Network, digits: Data) -> None:
 
 
 def test_global_and_by_layer(digits: Data) -> None:
-    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10))
+    module: Any = nn.Sequential(nn.Flatten(), nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10))
     with torch.no_grad():
         module[1].weight.mul_(100)
     network = trace(module, digits)

@@ -48,7 +48,7 @@ def deviation_bound(
 
     with |h_in(x)| of the original network. docs/deviations.md has the whole list. The rounding of both networks, and of
     the bound itself, is included. Layers in low-rank, CP or Tucker form are compared by their composed maps W and W^,
-    and folded batch norm is compared with the original folded alike.
+    folded batch norm is compared with the original folded alike, and channels that were removed are taken for zeros.
 
     original    the network before compression, float32
     compressed  the same network with other weights: a file, a compressed network, or a module
@@ -58,7 +58,9 @@ def deviation_bound(
     network = original if isinstance(original, Network) else trace(original, source)
     other, rewrites = _open(compressed, network)
     run = prepare_original(network.module, rewrites, arithmetic=_arithmetic(network.module))
-    twin = compose_layers(other, arithmetic=_arithmetic(other))
+    twin = compose_layers(
+        other, arithmetic=_arithmetic(other), like=run.module, input_shape=network.architecture.input_shape
+    )
     check_same_structure(run.module, twin.module)
     layers = _compare_layers(network, run.module, twin.module)
     walker = Walker(run.module, layers, arithmetic=run.arithmetic, other_arithmetic=twin.arithmetic)
@@ -147,7 +149,7 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
             f"the two networks are not of one structure: {left} against {right}",
             where="compressed",
             hint="one network under two sets of weights is compared; the file may have low-rank, CP or Tucker layers "
-            "in place of dense ones and, for a deviation bound, folded batch norm and fewer components",
+            "in place of dense ones and, for a deviation bound, folded batch norm, fewer components and fewer channels",
         )
 
 

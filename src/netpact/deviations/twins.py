@@ -1,8 +1,9 @@
 """A rewritten network and its original, brought to one structure: then they can be compared layer by layer.
 
 Layers that were replaced by several become one again, with the composed map; batch norm that was folded in the file is
-folded in the original too. Such a twin has float64 weights that were rounded, so it is another network: how far its
-logits are from those of the network that it stands for is bounded by running both.
+folded in the original too; channels that were removed are there again, as zeros. Such a twin has float64 weights that
+were rounded, so it is another network: how far its logits are from those of the network that it stands for is bounded
+by running both.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from torch import nn
 from netpact.algebra.outward import norm_up
 from netpact.algebra.units import unit_exponent
 from netpact.core.errors import PactError
+from netpact.deviations.removed_channels import restore_channels
 from netpact.layers import Chain
 from netpact.layers.rewrites import Fold, Step, replace_part
 from netpact.network.folding import carry_fold
@@ -57,11 +59,18 @@ def prepare_original(module: nn.Module, steps: Iterable[Step], *, arithmetic: st
     return _stand_in(module, twin, arithmetic) if repr(twin) != before else Twin(module, arithmetic)
 
 
-def compose_layers(module: nn.Module, *, arithmetic: str) -> Twin:
-    """Every chain of layers as the one layer that it computes."""
-    if not _chains(module):
+def compose_layers(
+    module: nn.Module, *, arithmetic: str, like: nn.Module | None = None, input_shape: tuple[int, ...] = ()
+) -> Twin:
+    """Every chain of layers as the one layer that it computes, and channels that are missing as channels of zeros.
+
+    like  the network that it is compared with, which has those channels
+    """
+    twin = _compose(copy.deepcopy(module).double().eval()) if _chains(module) else module
+    wide = None if like is None else restore_channels(twin, like, input_shape)
+    if wide is None and twin is module:
         return Twin(module, arithmetic)
-    return _stand_in(module, _compose(copy.deepcopy(module).double().eval()), arithmetic)
+    return _stand_in(module, twin if wide is None else wide, arithmetic)
 
 
 def _chains(module: nn.Module) -> list[Chain]:

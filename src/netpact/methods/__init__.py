@@ -1,6 +1,7 @@
 """Compression methods behind one Protocol, one file each."""
 
 from netpact.methods.cp import CP
+from netpact.methods.filter_removal import remove_filters
 from netpact.methods.grids import GRIDS, CodebookGrid, Grid, PerChannel, TernaryGrid, UniformGrid, make_grid
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.heavy_tail import HeavyTail
@@ -57,5 +58,6 @@ __all__ = [
     "make_grid",
     "make_method",
     "parse_settings",
+    "remove_filters",
     "split_budget",
 ]

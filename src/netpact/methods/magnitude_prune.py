@@ -1,66 +1,112 @@
-"""MagnitudePrune: the smallest weights are removed."""
+"""MagnitudePrune: the smallest weights are removed, or the filters of the smallest norm."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from torch import nn
 
-from netpact.algebra.pruning import magnitude_masks
+from netpact.algebra.pruning import Mask, magnitude_masks
 from netpact.coding.format import Compressed
 from netpact.core.checks import check_choice, check_flag, check_number
+from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import PrunedEntries, as_array, code_network
 from netpact.methods.choices import PRUNED_BITS, settle_bits
+from netpact.methods.filter_choice import BY_LAYER, GLOBAL, NORMS, SCOPES, FilterChoice
+from netpact.methods.filter_removal import choose_units
 from netpact.methods.grids import make_grid
 from netpact.methods.method import METHODS
 from netpact.network import Network
+from netpact.network.narrowing import narrow
 
 if TYPE_CHECKING:
     from netpact.datasets import Samples
 
-GLOBAL, BY_LAYER = "global", "layer"
-SCOPES = (GLOBAL, BY_LAYER)
+WEIGHTS, FILTERS = "weights", "filters"
+UNITS = (WEIGHTS, FILTERS)
+_DEFAULT_KEEP = 0.1
 
 
 @METHODS.add
 @dataclass(frozen=True)
 class MagnitudePrune:
-    """The largest weights are kept, the others become 0; nothing is retrained.
+    """The largest weights are kept, the others become 0; or whole filters are removed. Nothing is retrained.
 
-    What is kept is written in a grid, in which it does not become 0; a weight that is 0 stays 0, so a network that was
-    pruned before keeps its zeros. Biases and the numbers of batch norm are not pruned and take 8 bits.
+    Weights: what is kept is written in a grid, in which it does not become 0; a weight that is 0 stays 0, so a network
+    that was pruned before keeps its zeros. Biases and the numbers of batch norm are not pruned and take 8 bits.
+    Filters: the file decodes to a narrower network, in which the outputs of linear layers and convolutions with the
+    smallest norms are gone, with their biases, their batch norm, and the weights that read them. Outputs that are added
+    to each other go together; the logits stay, and so do grouped convolutions and layers in factored form.
 
-    keep         the share that is kept; 1 writes a network that was pruned already
-    scope        "global": the largest of all layers together; "layer": the same share of each
+    keep         the share that is kept, by default 0.1 of the weights or 0.5 of the filters that can be removed; with 1
+                 a network that was pruned already is written
+    unit         "weights" or "filters"
+    scope        "global": those of all layers are compared, the default for weights; "layer": the same share of each
+    flops        filters: instead of keep, the share of floating-point operations that is left at most
+    norm         filters: "l1" (default) or "l2", divided by that of a filter of ones
     grid         "uniform", "codebook" or "ternary": how the weights that are kept are written
     bits         for each of them before entropy coding: uniform 2 to 16 (default 6), codebook 1 to 8, ternary 2
     per_channel  a scale for each output channel
     """
 
-    keep: float = 0.1
-    scope: str = GLOBAL
+    keep: float | None = None
+    unit: str = WEIGHTS
+    scope: str | None = None
+    flops: float | None = None
+    norm: str | None = None
     grid: str = "uniform"
     bits: int | None = None
     per_channel: bool = False
     name: ClassVar[str] = "magnitude-prune"
 
     def __post_init__(self) -> None:
-        check_number(self.keep, where="keep", above=0, most=1)
-        check_choice(self.scope, SCOPES, where="scope")
+        check_choice(self.unit, UNITS, where="unit")
         check_flag(self.per_channel, where="per_channel")
         settle_bits(self, self.grid, self.bits, uniform=PRUNED_BITS)
+        if self.unit == FILTERS:
+            choice = FilterChoice(self.keep, self.flops, self.scope or BY_LAYER, self.norm or NORMS[0])
+            settled = {"keep": choice.keep, "scope": choice.scope, "norm": choice.norm}
+        else:
+            for name in ("flops", "norm"):
+                if getattr(self, name) is not None:
+                    raise PactError('is an option of unit="filters"', where=name, hint='give unit="filters" too')
+            settled = {
+                "keep": _DEFAULT_KEEP if self.keep is None else check_number(self.keep, where="keep", above=0, most=1),
+                "scope": check_choice(GLOBAL if self.scope is None else self.scope, SCOPES, where="scope"),
+            }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
         grid = make_grid(self.grid, bits=self.bits, per_channel=self.per_channel)
-        weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
+        if self.unit == FILTERS:
+            choice = FilterChoice(self.keep, self.flops, self.scope or BY_LAYER, self.norm or NORMS[0])
+            channels, kept = choose_units(network.module, choice, network.architecture.input_shape)
+            module, steps = narrow(network.module, channels, kept)
+            return replace(code_network(replace(network, module=module), grid, _pruned(module, None)), rewrites=steps)
+        weights = _weights(network.module)
         arrays = [tensor.detach().numpy() for tensor in weights.values()]
+        assert self.keep is not None
         masks = magnitude_masks(arrays, keep=self.keep, together=self.scope == GLOBAL)
-        pruned = {
-            name: PrunedEntries(np.where(mask, as_array(tensor), 0.0))
-            for (name, tensor), mask in zip(weights.items(), masks, strict=True)
-        }
-        return code_network(network, grid, pruned)
+        return code_network(network, grid, _pruned(network.module, masks))
+
+
+def _weights(module: nn.Module) -> dict[str, nn.Parameter]:
+    return {name: tensor for name, tensor in module.named_parameters() if tensor.dim() >= 2}
+
+
+def _pruned(module: nn.Module, masks: Sequence[Mask] | None) -> dict[str, PrunedEntries]:
+    """Every weight tensor; without masks those zeros stay that are there."""
+    weights = _weights(module)
+    if masks is None:
+        return {name: PrunedEntries(as_array(tensor)) for name, tensor in weights.items()}
+    return {
+        name: PrunedEntries(np.where(mask, as_array(tensor), 0.0))
+        for (name, tensor), mask in zip(weights.items(), masks, strict=True)
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -16,6 +16,9 @@ from netpact.core.limits import MAX_PARAMETERS, Limits
 from netpact.core.seed import Seed
 from netpact.models import plan as records
 from netpact.models.architecture import Architecture, parameter_count
+
+if TYPE_CHECKING:
+    from netpact.layers.rewrites import Step
 
 _BUILD_SEED = Seed(0, ("build",))
 
@@ -49,9 +52,14 @@ def sketch(architecture: Architecture) -> nn.Sequential:
     return module.eval()
 
 
-def is_as_built(module: nn.Module, architecture: Architecture) -> bool:
+def is_as_built(module: nn.Module, architecture: Architecture, rewrites: tuple[Step, ...] = ()) -> bool:
     """Whether a module still is what the architecture builds, layer by layer, but for the weights. Takes no memory."""
-    return repr(_sequence(architecture.plan())) == repr(module)
+    built: nn.Module = _sequence(architecture.plan())
+    if rewrites:
+        from netpact.layers.rewrites import apply_steps
+
+        built = apply_steps(built, rewrites)
+    return repr(built) == repr(module)
 
 
 def _sequence(plan: records.Plan) -> nn.Sequential:

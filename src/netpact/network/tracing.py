@@ -46,7 +46,7 @@ class Network:
 
     strays    parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). What is computed
               from them carries a rounding bound like everything else; deviation bounds, by layers, refuse
-    rewrites  what fold_batch_norm changed in the user's own module: written into the file
+    rewrites  what fold_batch_norm or remove_filters changed in the module: written into the file
     """
 
     module: nn.Module
@@ -167,18 +167,21 @@ def trace(model: AnyModule, data: Data | Samples | object) -> Network:
     if problems or probed.graph is None:
         raise UnsupportedNetworkError(problems, where=where)
     drop_hooks(module)
-    architecture = _architecture(module, source)
+    architecture, rewrites = _architecture(module, source)
     name = where if isinstance(architecture, OwnModule) else str(architecture)
-    rewrites = getattr(module, "netpact_rewrites", ()) if isinstance(architecture, OwnModule) else ()
     return Network(module, architecture, layers, name, probed.graph, probed.strays, rewrites)
 
 
-def _architecture(module: nn.Module, data: Data) -> Architecture | OwnModule:
-    """Ours, if the module still is what its architecture builds: layer by layer the same, but for the weights."""
-    stated = getattr(module, "netpact_architecture", None)
+def _architecture(module: nn.Module, data: Data) -> tuple[Architecture | OwnModule, tuple[Step, ...]]:
+    """Ours, if the module still is what its architecture builds, or that without the channels that remove_filters took:
+    layer by layer the same, but for the weights. And what was changed in it, which the file says."""
+    stated, base = (getattr(module, name, None) for name in ("netpact_architecture", "netpact_base"))
+    rewrites: tuple[Step, ...] = getattr(module, "netpact_rewrites", ())
     if isinstance(stated, Architecture) and is_as_built(module, stated):
-        return stated
-    return OwnModule(data.input_shape, data.classes)
+        return stated, ()
+    if isinstance(base, Architecture) and is_as_built(module, base, rewrites):
+        return base, rewrites
+    return OwnModule(data.input_shape, data.classes), rewrites
 
 
 def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], list[str]]:

@@ -30,7 +30,13 @@ _REGISTERED = {"_parameters", "_buffers", "_modules"}
 # Set by torch or by Python on every module and class: nothing of the user's is in them.
 _SKIPPED = {
     *("__init__", "__doc__", "__module__", "__qualname__", "__dict__", "__weakref__", "__annotations__", "__slots__"),
-    *("_non_persistent_buffers_set", "netpact_architecture", "__firstlineno__", "__static_attributes__"),
+    *(
+        "_non_persistent_buffers_set",
+        "netpact_architecture",
+        "netpact_base",
+        "__firstlineno__",
+        "__static_attributes__",
+    ),
 }
 # Code that names one of these may reach any attribute.
 _ANY_ATTRIBUTE = {"getattr", "vars", "__dict__", "__getattribute__", "__getattr__", "attrgetter", "methodcaller"}

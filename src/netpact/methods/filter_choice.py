@@ -1,0 +1,143 @@
+"""Which filters are removed: those of the smallest norm (Li et al. 2016), so many, or until few operations are left."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from netpact.core.checks import check_choice, check_number
+from netpact.core.errors import PactError
+from netpact.methods.choices import take_one
+from netpact.network.channels import STAYS, Channels, probe_inputs
+from netpact.network.flops import run_sample
+from netpact.network.narrowing import Kept, chosen
+
+GLOBAL, BY_LAYER = "global", "layer"
+SCOPES = (GLOBAL, BY_LAYER)
+NORMS = ("l1", "l2")
+_DEFAULT_KEEP = 0.5
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FilterChoice:
+    """keep   the share of the filters that is kept, of those that can be removed; by default a half
+    flops  instead of it: the share of floating-point operations that is left, at most
+    scope  "layer": the same share of every layer; "global": filters of all layers are compared
+    norm   "l1" or "l2" of a filter, divided by that of a filter of ones
+    """
+
+    keep: float | None = None
+    flops: float | None = None
+    scope: str = BY_LAYER
+    norm: str = NORMS[0]
+
+    def __post_init__(self) -> None:
+        take_one(self, ("keep", "flops"), default=("keep", _DEFAULT_KEEP))
+        for name in ("keep", "flops"):
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), where=name, above=0, most=1)
+        check_choice(self.scope, SCOPES, where="scope")
+        check_choice(self.norm, NORMS, where="norm")
+
+    def choose(self, module: nn.Module, channels: Channels, input_shape: tuple[int, ...]) -> Kept:
+        """Whether each unit is kept. Of every group at least one is."""
+        if not channels.count:
+            told = "\n  ".join(f"{name or 'the module itself'}: {why}" for name, why in channels.reasons.items())
+            raise PactError(f"no filter can be removed:\n  {told}", where=type(module).__name__)
+        scores = score_units(module, channels, norm=self.norm)
+        order = self._order(channels, scores)
+        if self.flops is not None:
+            return self._for_flops(self.flops, order, FlopCount.of(module, channels, input_shape), channels)
+        assert self.keep is not None
+        if self.scope == GLOBAL:
+            return _without(channels, order[: max(0, channels.count - round(self.keep * channels.count))])
+        kept = np.ones(channels.count, dtype=np.bool_)
+        for units in channels.groups.values():
+            count = max(1, round(self.keep * len(units)))
+            kept[units[np.argsort(scores[units], kind="stable")[: len(units) - count]]] = False
+        return kept
+
+    def _order(self, channels: Channels, scores: Scores) -> NDArray[np.int64]:
+        """The units in the order in which they are removed, without the last one of each group."""
+        keys, last = scores.copy(), []
+        for units in channels.groups.values():
+            ranked = units[np.argsort(scores[units], kind="stable")]
+            last.append(ranked[-1])
+            if self.scope == BY_LAYER:
+                keys[ranked] = (np.arange(len(ranked)) + 1) / len(ranked)
+        order = np.argsort(keys, kind="stable")
+        return order[~np.isin(order, last)]
+
+    def _for_flops(self, share: float, order: NDArray[np.int64], count: FlopCount, channels: Channels) -> Kept:
+        """The fewest removals that leave no more than this share; each one removes operations: found by bisection."""
+        least = count.left(_without(channels, order)) / count.total if count.total else 1.0
+        if least > share:
+            raise PactError(
+                f"{share:.4g} of the operations cannot be reached: with one filter of each layer "
+                f"{least:.4g} of them are left",
+                where="flops",
+            )
+        low, high = -1, len(order)
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = count.left(_without(channels, order[:middle])) <= share * count.total
+            low, high = (low, middle) if enough else (middle, high)
+        return _without(channels, order[:high])
+
+
+def score_units(module: nn.Module, channels: Channels, *, norm: str) -> Scores:
+    """The mean magnitude (l1), or root mean square (l2), of all weights of the filters that make up each unit.
+
+    Within one layer this orders filters as their norms do; between layers it does not depend on their sizes.
+    """
+    sums, counts = np.zeros(channels.count), np.zeros(channels.count)
+    for name, layer in channels.layers.items():
+        if not layer.is_filter:
+            continue
+        weight = module.get_submodule(name).get_parameter("weight").detach().double().flatten(1)
+        rows = (weight.abs() if norm == NORMS[0] else weight.square()).sum(dim=1).numpy()
+        mine = layer.outputs != STAYS
+        np.add.at(sums, layer.outputs[mine], rows[mine])
+        np.add.at(counts, layer.outputs[mine], weight.shape[1])
+    means = sums / np.maximum(counts, 1)
+    return means if norm == NORMS[0] else np.sqrt(means)
+
+
+@dataclass(frozen=True, eq=False)
+class FlopCount:
+    """Operations of one sample by layer, and how many a network with fewer channels has."""
+
+    by_layer: Mapping[str, int]
+    total: int
+    channels: Channels
+
+    @classmethod
+    def of(cls, module: nn.Module, channels: Channels, input_shape: tuple[int, ...]) -> FlopCount:
+        twin = copy.deepcopy(module).eval()
+        owners = {name: twin.get_submodule(name) for name in channels.layers}
+        run = run_sample(twin, owners, probe_inputs(input_shape, count=1).to(next(twin.parameters()).dtype))
+        if run.failure:
+            raise PactError(f"the network does not run on one sample: {run.failure}", where=type(module).__name__)
+        return cls({name: run.flops[name] for name in channels.layers}, run.total, channels)
+
+    def left(self, kept: Kept) -> float:
+        """Of a product or a convolution in proportion to outputs times inputs."""
+        removed = 0.0
+        for name, layer in self.channels.layers.items():
+            outputs, inputs = chosen(layer, kept)
+            share = len(outputs) / len(layer.outputs) * (len(inputs) / len(layer.inputs) if layer.is_filter else 1.0)
+            removed += self.by_layer[name] * (1 - share)
+        return self.total - removed
+
+
+def _without(channels: Channels, removed: NDArray[np.int64]) -> Kept:
+    kept = np.ones(channels.count, dtype=np.bool_)
+    kept[removed] = False
+    return kept
