@@ -171,7 +171,7 @@ EXPERIMENTS.add(
             ),
             Question(
                 "A ticket has a strong generalization bound (section 1): here the certified bound of its file",
-                "lowest certified bound on the error over the rounds, in percent: < 100",
+                "lowest certified bound on the error over the rounds, in percent (guessing: 90): < 90",
                 best_bound,
             ),
             Question(
