@@ -32,6 +32,7 @@ from netpact.coding.forms import (
     LowRank,
     Projected,
     Projection,
+    Sketched,
     Sparse,
     Ternary,
     Uniform,
@@ -92,6 +93,8 @@ HOSTILE: dict[str, tuple[Architecture, Form, str]] = {
     "projected": (Architecture(LINEAR, (), (256, 1024), 16), Projected(Ternary(STEP), 1 << 14, "signs"), "max_work"),
     "nothing projected": (LARGE, Projected(Zero(), 1, "hadamard"), "max_work"),
     "noise around a codebook": (LARGE, KeptInNoise(Sparse(Codebook((None,) * 2)), STEP), "max_memory"),
+    "sketch of many rounds": (LARGE, Sketched(STEP, 1, 1, 1, rounds=4096), "max_work"),
+    "sketch with a large inverse": (LARGE, Sketched(STEP, 9000, 9, 9, rounds=1), "max_work"),
     "a difference of nothing": (LARGE, Difference(Zero()), "max_memory"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from netpact.coding.forms import (
     Projected,
     Projection,
     Scaled,
+    Sketched,
     Sparse,
     Symbols,
     Ternary,
@@ -121,6 +123,15 @@ def kept_in_noise(shape: tuple[int, ...], salt: int) -> CodedTensor:
     inner, everywhere = (sparse(shape, salt), False) if salt // 2 % 2 else (uniform(shape, salt), True)
     how = {"shift": salt - 3, "seed": 5, "layer": salt}
     return _tensor(KeptInNoise(inner.form, ShortFloat(-4, 3), everywhere=everywhere, **how), shape, inner.symbols)
+
+
+def sketched(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """Matrices by the sketch of few entries, vectors entry by entry."""
+    if len(shape) < 2:
+        return uniform(shape, salt)
+    form = Sketched(ShortFloat(-3, 2), 18, 18, 4, rounds=64, seed=8, layer=salt)
+    entries = np.where(np.arange(math.prod(shape)) % 97 == salt, 1 + salt % 4, 0).reshape(shape[0], -1)
+    return _tensor(form, shape, np.asarray(form.sketcher(shape).measure(entries)).ravel())
 
 
 def zero(shape: tuple[int, ...], salt: int) -> CodedTensor:
@@ -231,6 +242,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "sparse": compress(Architecture(MLP, (9, 5), (7,), 3), sparse),
     "projected": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projected),
     "heavy-tail": compress(Architecture(MLP, (9, 5), (7,), 3), kept_in_noise),
+    "sketched": compress(Architecture(MLP, (24, 20), (30,), 3), sketched),
     "own": compress_own(OwnNet()),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
     "rewritten-conv": compress_rewritten(
@@ -280,6 +292,7 @@ GOLDEN_3 = (
     "cp-resnet",
     "cp-wrn",
     "heavy-tail",
+    "sketched",
     "bottleneck",
     "shufflenet",
 )

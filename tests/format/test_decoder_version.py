@@ -66,7 +66,7 @@ REWRITES_OF_VERSION_3 = {
     3: ("cp", {"rank": 1, "in_rows": 0, "out_rows": 0}),
     4: ("tucker", {"out_rank": 1, "in_rank": 1}),
 }
-FORMS_OF_VERSION_3 = {15: "heavy-tail"}
+FORMS_OF_VERSION_3 = {14: "sketched", 15: "heavy-tail"}
 FAMILIES_OF_VERSION_3 = {14: "cp-vgg", 15: "cp-resnet", 16: "cp-wrn", 17: "bottleneck", 18: "shufflenet"}
 
 

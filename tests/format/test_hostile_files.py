@@ -74,6 +74,7 @@ FILES = {
         r"message, tensor fc1\.weight",
         "from -1,048,576",
     ),
+    "no_sketch": ("a sketch that no sparse matrix has", r"message, tensor fc1\.weight, sketch", "in 200 rounds"),
     "place_beyond_the_plane": (
         "marks place 20,000 of 20,000, counted from 0",
         r"tensor fc1\.weight",

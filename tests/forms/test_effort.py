@@ -23,6 +23,7 @@ from netpact.coding.forms import (
     Projection,
     Relative,
     Scaled,
+    Sketched,
     Sparse,
     Symbols,
     Ternary,
@@ -46,6 +47,12 @@ def signed(limit: int, count: int = SIZE) -> Symbols:
 
 def some(share: float, symbols: Symbols) -> Symbols:
     return np.where(RANDOM.random(len(symbols)) < share, symbols, DROPPED)
+
+
+def sketch(form: Sketched, shape: tuple[int, ...], share: float = 0.002) -> tuple[Form, Symbols, tuple[int, ...]]:
+    sketcher = form.sketcher(shape)
+    entries = np.where(RANDOM.random(sketcher.shape) < share, 3, 0)
+    return form, np.asarray(sketcher.measure(entries)).ravel(), shape
 
 
 CASES: dict[str, tuple[Form, Symbols, tuple[int, ...]]] = {
@@ -81,6 +88,9 @@ CASES: dict[str, tuple[Form, Symbols, tuple[int, ...]]] = {
     "noise, nothing kept": (KeptInNoise(Zero(), STEP), np.zeros(0, dtype=np.int64), (SIZE,)),
     "noise, few kept": (KeptInNoise(Sparse(BOOK), STEP), some(0.1, RANDOM.integers(0, 256, SIZE)), (SIZE,)),
     "noise everywhere": (KeptInNoise(Exact(), STEP, everywhere=True), RANDOM.integers(0, 1 << 30, SIZE), (SIZE,)),
+    "sketched": sketch(Sketched(STEP, 80, 80, 5, rounds=120), (256, 256), 0.001),
+    "sketched, nearly as large": sketch(Sketched(STEP, 250, 250, 4, rounds=16), (256, 256)),
+    "sketched, one side": sketch(Sketched(STEP, 16, 1000, 4, rounds=64), (16, 4096)),
     "first factor": (Factor(STEP, (30, 100)), signed(1 << 9), (256, SIZE // 256)),
     "second factor": (Factor(STEP, (30, 100), second=True), signed(1 << 9), (SIZE // 256, 256)),
     "low-rank": (LowRank(STEP, 4, (64,)), signed(7, 64 * 512), (256, 256)),
@@ -146,6 +156,8 @@ def test_making_the_weights_takes_no_more_memory_than_was_charged(name: str) -> 
 
 
 def test_work_grows_as_the_work_does() -> None:
+    few, many = (Sketched(STEP, 60, 60, 4, rounds=rounds).effort((256, 256)).work for rounds in (8, 800))
+    assert 60 < many / few < 100
     assert LowRank(STEP, 4, (256,)).effort((512, 512)).work > 200 * 512 * 512 // 8
     signs = [Projection(STEP, count, "signs").effort((1 << 20,)).work for count in (1 << 8, 1 << 12, 1 << 16)]
     assert 10 < signs[1] / signs[0] < 20

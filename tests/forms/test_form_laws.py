@@ -31,6 +31,7 @@ from netpact.coding.forms import (
     Projection,
     Relative,
     Scaled,
+    Sketched,
     Sparse,
     Symbols,
     Ternary,
@@ -38,6 +39,7 @@ from netpact.coding.forms import (
     Uniform,
     Weights,
     Zero,
+    matrix_sides,
 )
 from netpact.coding.forms.sparse import DROPPED
 from netpact.core.errors import PactError
@@ -58,6 +60,7 @@ TAGS = {
     11: "projected",
     12: "difference",
     13: "factor",
+    14: "sketched",
     15: "heavy-tail",
 }
 STEP = ShortFloat(-3, 5)
@@ -70,6 +73,7 @@ class Case:
     reference  the weight of one symbol, computed in the plainest way
     bad        symbols that must be refused
     dense      all weights, where they are not those of single symbols
+    sparse     integers for so many rows and columns, where the symbols are their sketch
     """
 
     form: Form
@@ -77,6 +81,7 @@ class Case:
     reference: Callable[[int], float]
     bad: tuple[int, ...] = ()
     dense: Callable[[Symbols, tuple[int, ...]], Weights] | None = None
+    sparse: Callable[[np.random.Generator, tuple[int, int]], Symbols] | None = None
 
 
 def short_value(value: tuple[bool, ShortFloat] | None) -> float:
@@ -175,6 +180,22 @@ def noise_everywhere(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
     return np.array(sums, dtype=np.float32).astype(np.float64).reshape(shape)
 
 
+def few_entries(random: np.random.Generator, sides: tuple[int, int]) -> Symbols:
+    matrix = np.zeros(sides, dtype=np.int64)
+    for place in random.integers(0, max(1, matrix.size), 3):
+        matrix.reshape(-1)[place : place + 1] = random.integers(1, 9)
+    return matrix
+
+
+def shortest_with_this_sketch(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    """The law that uses it draws with seed 1."""
+    drawn = few_entries(np.random.default_rng(1), matrix_sides(shape))
+    if drawn.size:
+        assert np.array_equal(SKETCHED.sketcher(shape).measure(drawn).ravel(), symbols)
+    return drawn.reshape(shape) * 21 / 128
+
+
+SKETCHED = Sketched(STEP, 200, 40, 5, rounds=80, seed=4, layer=2)
 BOOK = codebook_case(2).reference
 CASES = {
     "zero": Case(Zero(), lambda random, count: np.zeros(0, dtype=np.int64), lambda symbol: 0.0),
@@ -285,6 +306,14 @@ CASES = {
         (2**32, -(2**32), -(2**63)),
         noise_everywhere,
     ),
+    "sketched": Case(
+        SKETCHED,
+        lambda random, count: random.integers(-9, 10, count),
+        lambda symbol: 0.0,
+        (2**32, -(2**32), -(2**63)),
+        shortest_with_this_sketch,
+        few_entries,
+    ),
     "first factor": Case(
         Factor(STEP),
         lambda random, count: random.integers(-9, 10, count),
@@ -313,6 +342,9 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 def make(case: Case, shape: tuple[int, ...], seed: int = 0) -> CodedTensor:
     count = case.form.symbol_count(shape)
+    if case.sparse is not None and isinstance(case.form, Sketched) and count:
+        drawn = case.form.sketcher(shape).measure(case.sparse(np.random.default_rng(seed), matrix_sides(shape)))
+        return CodedTensor(case.form, np.asarray(drawn, dtype=np.int64).ravel(), shape)
     return CodedTensor(case.form, case.draw(np.random.default_rng(seed), count).astype(np.int64), shape)
 
 
