@@ -85,7 +85,7 @@ def _describe(method: netpact.Quantize | netpact.MagnitudePrune | netpact.RateAw
     if isinstance(method, netpact.RateAware):
         return f"{method.epochs} epochs, rate {method.rate:g}, levels {method.levels}"
     if isinstance(method, netpact.MagnitudePrune):
-        return f"{method.grid}, {method.bits} bits"
+        return f"keep {method.keep:g}, {method.grid}, {method.bits} bits"
     if method == _DEFAULT:
         return "default (4 bits)"
     kind = f"density {method.density:g}" if method.grid == "ternary" else f"{method.bits} bits"
