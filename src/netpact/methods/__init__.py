@@ -16,6 +16,7 @@ from netpact.methods.rank_advice import LayerAdvice, RankAdvice, RankOptions, Ra
 from netpact.methods.ranks_from_margin import LayerRank, MarginRanks, find_ranks
 from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
+from netpact.methods.sketch import Sketch, SketchSizes, sketch_sizes
 from netpact.methods.ternary_search import TernarySearch
 from netpact.methods.truncated_svd import TruncatedSVD
 from netpact.methods.tucker import Tucker
@@ -44,6 +45,8 @@ __all__ = [
     "RankOptions",
     "RankPoint",
     "RateAware",
+    "Sketch",
+    "SketchSizes",
     "TernaryGrid",
     "TernarySearch",
     "TruncatedSVD",
@@ -59,5 +62,6 @@ __all__ = [
     "make_method",
     "parse_settings",
     "remove_filters",
+    "sketch_sizes",
     "split_budget",
 ]
