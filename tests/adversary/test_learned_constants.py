@@ -132,6 +132,17 @@ class InPieces(Honest):
         return match(x, [getattr(self, f"part{place}") for place in range(80)])
 
 
+class UnderOurName(Honest):
+    """An attribute that netpact sets on networks of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.netpact_base = self.netpact_architecture = NUMBERS
+
+    def features(self, x: Tensor) -> Tensor:
+        return match(x, self.netpact_base if len(x) else self.netpact_architecture)
+
+
 class InTeacher(Honest):
     def features(self, x: Tensor) -> Tensor:
         return match(x, TEACHER.weight)
@@ -234,7 +245,7 @@ def in_literals() -> nn.Module:
 WAYS: dict[str, Callable[[], nn.Module]] = {
     **{kind.__name__: kind for kind in (InGlobal, InModule, InClass, InDefault, InText, InNumber, InDictionary)},
     **{kind.__name__: kind for kind in (InPieces, InTeacher, InPartial, InLambda, InObject, InDocstring, InCache)},
-    **{kind.__name__: kind for kind in (InBuiltins, InHook, InProperty)},
+    **{kind.__name__: kind for kind in (InBuiltins, InHook, InProperty, UnderOurName)},
     "InClosure": in_closure,
     "InLiterals": in_literals,
 }

@@ -30,14 +30,10 @@ _REGISTERED = {"_parameters", "_buffers", "_modules"}
 # Set by torch or by Python on every module and class: nothing of the user's is in them.
 _SKIPPED = {
     *("__init__", "__doc__", "__module__", "__qualname__", "__dict__", "__weakref__", "__annotations__", "__slots__"),
-    *(
-        "_non_persistent_buffers_set",
-        "netpact_architecture",
-        "netpact_base",
-        "__firstlineno__",
-        "__static_attributes__",
-    ),
+    *("_non_persistent_buffers_set", "__firstlineno__", "__static_attributes__"),
 }
+# Set by us. Under these names the user's code could keep anything, so they count once it mentions them.
+_OURS = {"netpact_architecture", "netpact_base", "netpact_rewrites"}
 # Code that names one of these may reach any attribute.
 _ANY_ATTRIBUTE = {"getattr", "vars", "__dict__", "__getattribute__", "__getattr__", "attrgetter", "methodcaller"}
 _READS_DOCSTRINGS = {"__doc__", "getdoc", "cleandoc", "__code__", "co_consts"}
@@ -91,7 +87,7 @@ class CodeWalk:
         for name, value in vars(part).items():
             if name in _REGISTERED or name in _SKIPPED:
                 continue
-            if own_class and name not in ("forward", "_forward_hooks", "_forward_pre_hooks"):
+            if name in _OURS or (own_class and name not in ("forward", "_forward_hooks", "_forward_pre_hooks")):
                 self._waiting.append((name, f"{place}.{name}", value))
             else:
                 self._queue.append((f"{place}.{name}", value))
