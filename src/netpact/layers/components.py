@@ -128,8 +128,16 @@ class CPChain(Chain):
     @torch.no_grad()
     def _unit_factors(self) -> tuple[Tensor, list[Tensor]]:
         """lambda and unit factors in float64, as the components stand in the layer; 0 for those that are 0."""
-        units, norms = zip(*(unit_columns(factor.detach().double()) for factor in self.factors()), strict=True)
+        units, norms = zip(*map(unit_columns, self._finite_factors()), strict=True)
         return torch.stack(norms).prod(dim=0), list(units)
+
+    def _finite_factors(self) -> list[Tensor]:
+        """In float64. NaN is not above 0: its component would be left out as if it were 0."""
+        factors = [factor.detach().double() for factor in self.factors()]
+        if not all(bool(torch.isfinite(factor).all()) for factor in factors):
+            name = type(self).__name__
+            raise PactError("its weights hold NaN or infinity", where=name, hint="the training may have diverged")
+        return factors
 
     def components(self) -> CPDecomposition:
         """Unit factors and the positive, descending spectrum of what the layer computes, in float64."""
@@ -147,8 +155,9 @@ class CPChain(Chain):
         Li et al. 2020, Lemmas C.2, C.5 and C.8 without the factor that they lose in the transform: c_r is the norm of
         the convolution with the unit kernel C_r, for every image size, and 1 for a linear layer.
         """
-        lengths = torch.stack([norm_up(factor.double().T) for factor in self.factors()]).prod(dim=0)
-        return round_up_float(float((lengths * self._gains()).sum()) * (1 + self.rank * 2.0**-52))
+        lengths = torch.stack([norm_up(factor.T) for factor in self._finite_factors()])
+        roundings = self.rank + len(lengths)  # of the sum, and of each product
+        return round_up_float(float((lengths.prod(dim=0) * self._gains()).sum()) * (1 + roundings * 2.0**-52))
 
     def _gains(self) -> Tensor:
         """c_r of the components as they stand in the layer."""
