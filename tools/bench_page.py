@@ -1,7 +1,7 @@
 """Fill the tables of the pages in docs/ with the numbers of the benchmarks: python tools/bench_page.py
 
 A table stands between `<!-- NAME -->` and `<!-- end -->`; NAME is a file in benchmarks/results, or a data set of
-benchmarks/peers/results and "files" or "bounds".
+benchmarks/peers/results and "files" or "bounds". The block of a benchmark that has not written its numbers yet stays.
 """
 
 from __future__ import annotations
@@ -38,7 +38,15 @@ def table(name: str) -> str:
 
 
 def render(page: str) -> str:
-    return fill_page(page, {name: table(name) for name in BLOCK.findall(page) if name != "end"})
+    return fill_page(
+        page, {name: table(name) for name in BLOCK.findall(page) if name != "end" and not is_waiting(name)}
+    )
+
+
+def is_waiting(name: str) -> bool:
+    """A benchmark that exists and was not run yet; a misspelt name is not."""
+    folder = ROOT / "benchmarks"
+    return (folder / f"{name}.py").is_file() and not (folder / "results" / f"{name}.json").exists()
 
 
 if __name__ == "__main__":

@@ -43,6 +43,18 @@ def test_pages_and_numbers_agree(pages: Any) -> None:
     assert {"large_networks", "activations", "mnist files", "mnist bounds", "digits files", "digits bounds"} <= seen
 
 
+def test_the_block_of_a_benchmark_without_numbers_stays(
+    pages: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "slow.py").touch()
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    page = "<!-- slow -->\nnot yet\n<!-- end -->\n"
+    assert pages.render(page) == page
+    with pytest.raises(FileNotFoundError):
+        pages.render(page.replace("slow", "slwo"))
+
+
 def test_another_number_is_another_page(pages: Any) -> None:
     page = (ROOT / "docs" / "performance.md").read_text()
     assert pages.render(page.replace("| 17.8 ", "| 17.9 ", 1)) == page
