@@ -102,7 +102,8 @@ EXPERIMENTS.add(
             ),
             Question(
                 "The layers are in two groups, each on a line (Figure 3)",
-                "BIC of one line less that of two: > 0",
+                # Very strong evidence, by Kass and Raftery 1995: of few points, chance alone may give 5.
+                "BIC of one line less that of two: > 10",
                 _second_line,
             ),
             Question(
