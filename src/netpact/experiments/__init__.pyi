@@ -7,7 +7,10 @@ from netpact.experiments.plan import EXPERIMENTS as EXPERIMENTS
 from netpact.experiments.plan import Plan as Plan
 from netpact.experiments.presets import Case as Case
 from netpact.experiments.presets import Preset as Preset
+from netpact.experiments.presets import SimulationPreset as SimulationPreset
 from netpact.experiments.running import run_experiment as run_experiment
+from netpact.experiments.study import BaseStudy as BaseStudy
 from netpact.experiments.study import Setting as Setting
+from netpact.experiments.study import SimulationSetting as SimulationSetting
 from netpact.experiments.study import Study as Study
 from netpact.experiments.studying import train_network as train_network

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netpact.experiments.findings import Finding
-from netpact.experiments.study import Study
+from netpact.experiments.study import BaseStudy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,14 +20,19 @@ class Experiment:
     seeds: tuple[int, ...]
     data: str
     note: str
-    studies: tuple[Study, ...]
+    studies: tuple[BaseStudy, ...]
     findings: tuple[Finding, ...]
     command: str
     page: Path
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        return {f"{one.study}, seed {one.seed}": one.fingerprint for one in self.studies}
+        return {f"{one.study}, seed {one.seed}": one.source for one in self.studies if one.source is not None}
+
+    @property
+    def things(self) -> str:
+        """networks or simulations"""
+        return self.studies[0].things
 
     def chosen(self, study: str) -> tuple[Any, ...]:
         """The networks of one name, by seed, each of the type that the plan names."""
@@ -42,7 +47,7 @@ class Experiment:
             "data": self.data,
             "note": self.note,
             "findings": [finding.to_json() for finding in self.findings],
-            "networks": [one.summary() for one in self.studies],
+            self.things: [one.summary() for one in self.studies],
             "command": self.command,
             "page": str(self.page),
         }

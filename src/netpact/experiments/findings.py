@@ -26,7 +26,7 @@ class Finding:
     """claim: what the paper says, and where; rule: what must hold in every seed; numbers: one for each seed.
 
     holds       one for each seed; empty where a network did not learn enough to say something
-    accuracies  one for each seed: the training accuracy of the network that learned least
+    accuracies  one for each seed: the training accuracy of the network that learned least; none of simulations
     published   the paper's own number, None where it prints none
     """
 
@@ -56,7 +56,7 @@ class Finding:
         """The paper's number, ours, the accuracies and the verdict, as tables print them."""
         paper = "–" if self.published is None else f"{self.published:.3g}"
         ours = ", ".join("not finite" if number is None else f"{number:.3g}" for number in self.numbers)
-        return paper, ours, ", ".join(f"{reached:.1%}" for reached in self.accuracies), self.verdict
+        return paper, ours, ", ".join(f"{reached:.1%}" for reached in self.accuracies) or "–", self.verdict
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,10 @@ class Question:
             self.rule,
             numbers=tuple(number if math.isfinite(number) else None for number in numbers),
             holds=tuple(map(self.holds, numbers)) if learned else (),
-            accuracies=tuple(min(study.train_accuracy for study in one.values()) for one in seeds),
+            accuracies=tuple(min(found) for found in map(_accuracies, seeds) if found),
             published=self.published,
         )
+
+
+def _accuracies(one: Mapping[str, Any]) -> list[float]:
+    return [study.accuracy for study in one.values() if study.accuracy is not None]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -21,12 +22,17 @@ _TIMED = 2  # steps, after a first one that loads and allocates
 
 @dataclass(frozen=True)
 class Forecast:
-    """seconds of training that are still to be done, for so many networks; measuring comes on top."""
+    """seconds of training that are still to be done, for so many networks; measuring comes on top. Or of simulating."""
 
     seconds: float
     networks: int
+    things: str = "networks"
 
     def __str__(self) -> str:
+        if self.things != "networks":
+            if not self.networks:
+                return f"all {self.things} are done already"
+            return f"{self.networks} {self.things} to run: about {_told(self.seconds)} of one processor"
         if not self.networks:
             return "all networks are trained and measured already"
         return f"{self.networks} networks to train: about {_told(self.seconds)} on this machine; measuring comes on top"
@@ -43,6 +49,15 @@ def forecast_training(waiting: Sequence[tuple[Case, Data]]) -> Forecast:
         per_epoch = -(-data.train.count // size)
         total += case.epochs * per_epoch * steps[case] * (1 + _FORWARD_SHARE)
     return Forecast(total, len(waiting))
+
+
+def forecast_simulations(waiting: Sequence[object], time: Callable[[Any], float]) -> Forecast:
+    """Cases that are not in the store yet; cases that are equal take equally long."""
+    timed: dict[object, float] = {}
+    for case in waiting:
+        if case not in timed:
+            timed[case] = time(case)
+    return Forecast(sum(timed[case] for case in waiting), len(waiting), "simulations")
 
 
 def _step_seconds(case: Case, data: Data) -> float:

@@ -27,13 +27,13 @@ def render_experiment(experiment: Experiment, parts: Sequence[Panel | str], *, a
     """The whole page as text. about: the paper, and what it shows; parts: figures and tables, in HTML already."""
     title = f"netpact experiment {experiment.name}"
     findings = [(f"{escape(one.claim)}<small>{escape(one.rule)}</small>", *one.cells()) for one in experiment.findings]
-    networks = "".join(f"<li>{escape(str(one))}</li>" for one in experiment.studies)
+    listed = "".join(f"<li>{escape(str(one))}</li>" for one in experiment.studies)
     body = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(about)}. {escape(experiment.note)} These are measurements and estimates, no certificates.</p>",
         frame_table("Findings", ("finding and rule", "paper", "each seed", "accuracy", "verdict"), findings),
         *(part.to_html() if isinstance(part, Panel) else part for part in parts),
-        f"<h2>Networks</h2>\n<ul>{networks}</ul>",
+        f"<h2>{experiment.things.capitalize()}</h2>\n<ul>{listed}</ul>",
         _footer(experiment),
     ]
     return frame_page("\n".join(body), title=title, version=experiment.version)

@@ -11,8 +11,8 @@ from netpact.core.table import Table
 from netpact.experiments.experiment import Experiment
 from netpact.experiments.findings import Question
 from netpact.experiments.pages import Panel
-from netpact.experiments.presets import Case, Preset
-from netpact.experiments.study import Study
+from netpact.experiments.presets import Case, Preset, SimulationPreset
+from netpact.experiments.study import BaseStudy, Study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +22,9 @@ class Plan:
     title      the figure or table, and what it shows
     presets    quick, full, digits: each brings a case for every study
     studies    the networks that are needed, by name
-    task       trains one network and returns its study as JSON; called with `setting`, the JSON of a Setting. It
-               stands at the top level of a module, so that a worker process can import it. Experiments with one task
-               and one preset share their networks
+    task       trains one network and returns its study as JSON; called with `setting`, the JSON of a Setting, or of a
+               SimulationSetting where the samples are drawn. It stands at the top level of a module, so that a worker
+               process can import it. Experiments with one task and one preset share their networks
     record     the type of the studies, which reads that JSON
     questions  what is asked of the networks of each seed
     epochs     how many epochs a study trains for, for the forecast; more than its case has where it trains repeatedly
@@ -34,15 +34,15 @@ class Plan:
     name: str
     title: str
     paper: str
-    presets: Mapping[str, Preset]
+    presets: Mapping[str, Preset] | Mapping[str, SimulationPreset]
     studies: tuple[str, ...]
     task: Callable[..., Any]
-    record: type[Study] = Study
+    record: type[BaseStudy] = Study
     questions: tuple[Question, ...]
     epochs: Callable[[str, Case], int] = lambda _, case: case.epochs
     show: Callable[[Experiment], Sequence[Panel | str]] = lambda _: ()
 
-    def preset(self, name: object) -> Preset:
+    def preset(self, name: object) -> Preset | SimulationPreset:
         return self.presets[check_choice(name, self.presets, where="preset")]
 
     def to_json(self) -> dict[str, object]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from netpact.datasets.catalogue import data_folders
 
@@ -58,6 +59,22 @@ class Preset:
         missing = f" {self.data[0]} was not found on this machine, so {used} stands in for it."
         start = f"{self.about[0].upper()}{self.about[1:]}. The data are {used}."
         return start + (missing if self.data[0] not in used.split(", ") else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationPreset:
+    """For experiments that draw their samples.
+
+    cases  frozen dataclasses of plain values by the names of the studies
+    time   seconds that a study of a case takes on this machine, from a small part of it
+    """
+
+    about: str
+    cases: Mapping[str, Any]
+    time: Callable[[Any], float]
+
+    def note(self, used: str) -> str:
+        return f"{self.about[0].upper()}{self.about[1:]}. The samples are {used}."
 
 
 def choose_data(names: Sequence[str], folder: str | Path | None) -> str:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
 from netpact.core.version import __version__
-from netpact.datasets import Data
 from netpact.experiments.experiment import Experiment
 from netpact.experiments.findings import Finding
-from netpact.experiments.forecasting import Forecast, forecast_training
+from netpact.experiments.forecasting import Forecast, forecast_simulations, forecast_training
 from netpact.experiments.pages import render_experiment
 from netpact.experiments.plan import EXPERIMENTS, Plan
-from netpact.experiments.presets import Case, Preset, choose_data
-from netpact.experiments.study import Setting, Study
+from netpact.experiments.presets import Case, Preset, SimulationPreset, choose_data
+from netpact.experiments.study import BaseStudy, Setting, SimulationSetting
 from netpact.experiments.studying import open_data
 from netpact.runs import Engine, Processes, ResultStore, Task, TaskDone, processors
 
@@ -49,14 +49,9 @@ def run_experiment(
     """
     work = _open(name, preset, seeds, out, data_dir)
     if announce is not None:
-        waiting = [
-            replace(one.case, epochs=work.plan.epochs(one.study, one.case))
-            for one, task in work.tasks
-            if work.store.find(task) is None
-        ]
-        announce(forecast_training([(case, work.data(case)) for case in waiting]))
+        announce(work.forecast([one for one, task in work.tasks if work.store.find(task) is None]))
     studies = _run(work, Processes(processors(), threads=1) if engine is None else engine, progress)
-    used = ", ".join(dict.fromkeys(Path(setting.data).stem for setting, _ in work.tasks))
+    used = ", ".join(dict.fromkeys(setting.used for setting, _ in work.tasks))
     count = range(seeds)
     result = Experiment(
         name=name,
@@ -75,17 +70,21 @@ def run_experiment(
     return result
 
 
+AnySetting: TypeAlias = Setting | SimulationSetting
+Forecaster: TypeAlias = Callable[[Sequence[Any]], Forecast]
+
+
 @dataclass(frozen=True)
 class _Work:
-    """All that is known before the first network is trained."""
+    """All that is known before the work starts."""
 
     plan: Plan
-    setting: Preset
-    data: Callable[[Case], Data]
+    setting: Preset | SimulationPreset
     folder: Path
     page: Path
     store: ResultStore
-    tasks: list[tuple[Setting, Task]]
+    tasks: list[tuple[AnySetting, Task]]
+    forecast: Forecaster
 
 
 def _open(name: str, preset: str, seeds: int, out: str | Path, data_dir: str | Path | None) -> _Work:
@@ -96,34 +95,60 @@ def _open(name: str, preset: str, seeds: int, out: str | Path, data_dir: str | P
     folder = as_path(out, where="out")
     if data_dir is not None and not Path(data_dir).is_dir():
         raise PactError("this folder does not exist", where=f"data_dir {data_dir}")
-    source = choose_data(setting.data, data_dir)
     page = check_place(folder / f"{name}-{preset}.html")
     store = ResultStore(folder / "run")
-    opened = cache(lambda name, limit: open_data(name, limit=limit, tested=setting.tested))
-
-    def of_case(case: Case) -> str:
-        """A data set of its own that is not on this machine is replaced by that of the preset."""
-        return choose_data((case.data, *setting.data), data_dir) if case.data else source
-
+    files = str(folder / f"networks-{preset}")
+    if isinstance(setting, SimulationPreset):
+        make, forecast = _drawn(setting, files)
+    else:
+        make, forecast = _trained(plan, setting, data_dir, files)
     tasks = []
     for seed in range(seeds):
         for study in plan.studies:
-            case = setting.cases[study]
-            one = Setting(
-                study=study,
-                data=of_case(case),
-                fingerprint=opened(of_case(case), case.limit).train.fingerprint(),
-                tested=setting.tested,
-                case=case,
-                seed=seed,
-                out=str(folder / f"networks-{preset}"),
-            )
+            one = make(study, seed)
             key = f"{preset}-{study}-{seed}"
             tasks.append((one, Task(key, plan.task, {"setting": one.to_json()}, version=__version__)))
-    return _Work(plan, setting, lambda case: opened(of_case(case), case.limit), folder, page, store, tasks)
+    return _Work(plan, setting, folder, page, store, tasks, forecast)
 
 
-def _run(work: _Work, engine: Engine, progress: Callable[[TaskDone], None] | None) -> list[Study]:
+def _trained(
+    plan: Plan, preset: Preset, data_dir: str | Path | None, files: str
+) -> tuple[Callable[[str, int], AnySetting], Forecaster]:
+    """The setting of a study and a seed, and how long some of them take."""
+    source = choose_data(preset.data, data_dir)
+    opened = cache(lambda name, limit: open_data(name, limit=limit, tested=preset.tested))
+
+    def of_case(case: Case) -> str:
+        """A data set of its own that is not on this machine is replaced by that of the preset."""
+        return choose_data((case.data, *preset.data), data_dir) if case.data else source
+
+    def make(study: str, seed: int) -> Setting:
+        case = preset.cases[study]
+        return Setting(
+            study=study,
+            data=of_case(case),
+            fingerprint=opened(of_case(case), case.limit).train.fingerprint(),
+            tested=preset.tested,
+            case=case,
+            seed=seed,
+            out=files,
+        )
+
+    def forecast(waiting: Sequence[Setting]) -> Forecast:
+        cases = [replace(one.case, epochs=plan.epochs(one.study, one.case)) for one in waiting]
+        return forecast_training([(case, opened(of_case(case), case.limit)) for case in cases])
+
+    return make, forecast
+
+
+def _drawn(preset: SimulationPreset, files: str) -> tuple[Callable[[str, int], AnySetting], Forecaster]:
+    def make(study: str, seed: int) -> SimulationSetting:
+        return SimulationSetting(study=study, case=asdict(preset.cases[study]), seed=seed, out=files)
+
+    return make, lambda waiting: forecast_simulations([preset.cases[one.study] for one in waiting], preset.time)
+
+
+def _run(work: _Work, engine: Engine, progress: Callable[[TaskDone], None] | None) -> list[BaseStudy]:
     studies = []
     for outcome in engine.run([task for _, task in work.tasks], work.store, progress):
         if outcome.error is not None or not isinstance(outcome.result, dict):
@@ -132,7 +157,7 @@ def _run(work: _Work, engine: Engine, progress: Callable[[TaskDone], None] | Non
     return studies
 
 
-def _judge(plan: Plan, studies: Sequence[Study], seeds: range) -> tuple[Finding, ...]:
+def _judge(plan: Plan, studies: Sequence[BaseStudy], seeds: range) -> tuple[Finding, ...]:
     by_seed = [{one.study: one for one in studies if one.seed == seed} for seed in seeds]
     return tuple(question.judge(by_seed) for question in plan.questions)
 
