@@ -33,9 +33,9 @@ def _lines(*, sizes: int, plain: int, tucker: int) -> Mapping[str, LineCase]:
     for number, (table, kernels) in zip(NUMBERS, ((_SMALL, 1), (_SMALL, 3), (_LARGE, 1), (_LARGE, 3)), strict=True):
         for kind, norm in ((PLAIN, 0.0), (VAR, _NORM)):
             cases[name_line(number, kind)] = LineCase(*table, kernels, (), norm, sizes, plain, 0)
-    for number, (table, kernels) in zip(NUMBERS, ((_FIRST, 2), (_FIRST, 3), (_SECOND, 2), (_SECOND, 3)), strict=True):
-        *layout, ranks = table
-        cases[name_line(number, TUCKER)] = LineCase(*layout, kernels, ranks, 0.0, sizes, tucker, 1)
+    for number, (wide, kernels) in zip(NUMBERS, ((_FIRST, 2), (_FIRST, 3), (_SECOND, 2), (_SECOND, 3)), strict=True):
+        shape, kernel, pooling, ranks = wide
+        cases[name_line(number, TUCKER)] = LineCase(shape, kernel, pooling, kernels, ranks, 0.0, sizes, tucker, 1)
     return MappingProxyType(cases)
 
 

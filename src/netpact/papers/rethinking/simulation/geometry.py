@@ -74,7 +74,7 @@ class Geometry:
 
     def unplace(self, located: Array) -> Array:
         """The smallest W with these coordinates of U_G W: (batch, L, P)."""
-        return self._back(located, [np.linalg.pinv(factor) for factor in self.reduced])
+        return self._back(located, [np.linalg.pinv(factor).astype(np.float64) for factor in self.reduced])
 
     def _back(self, located: Array, matrices: list[Matrix]) -> Array:
         order, sizes = len(self.kernel), [basis.shape[1] for basis in self.bases]

@@ -49,7 +49,8 @@ class LineCase:
 
     @staticmethod
     def read(record: Mapping[str, Any]) -> LineCase:
-        return LineCase(**{name: tuple(one) if isinstance(one, list) else one for name, one in record.items()})
+        plain: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in record.items()}
+        return LineCase(**plain)
 
     @property
     def geometry(self) -> Geometry:

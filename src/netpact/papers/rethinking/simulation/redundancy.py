@@ -39,7 +39,8 @@ class KernelCase:
 
     @staticmethod
     def read(record: Mapping[str, Any]) -> KernelCase:
-        return KernelCase(**{name: tuple(one) if isinstance(one, list) else one for name, one in record.items()})
+        plain: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in record.items()}
+        return KernelCase(**plain)
 
 
 @dataclass(frozen=True)
