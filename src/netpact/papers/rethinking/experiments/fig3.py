@@ -27,7 +27,7 @@ def _straight(kind: str, prediction: bool, one: Mapping[str, LineStudy]) -> floa
 def _show(found: Experiment) -> list[Panel | str]:
     names = [name_line(number, kind) for kind in _KINDS for number in NUMBERS]
     rows = [_row(study) for name in names for study in found.chosen(name)]
-    heads = ("setting", "seed", "d_M", "c_u", "|W^ - W*|_F", "prediction error", "from the truth alone")
+    heads = ("setting", "seed", "d_M", "c_u", "|W^ - W*|_F", "prediction error", "missed")
     parts: list[Panel | str] = [frame_table("Lines", heads, rows)]
     for kind in _KINDS:
         studies: list[LineStudy] = [found.chosen(name_line(number, kind))[0] for number in NUMBERS]
