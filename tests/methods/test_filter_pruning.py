@@ -42,8 +42,10 @@ class TestMagnitudePruneFilters(MethodConformance):
         {"unit": "filters", "keep": 0.5, "flops": 0.5},
         {"unit": "filters", "norm": "l3"},
         {"unit": "filters", "scope": "all"},
+        {"unit": "filters", "multiple": 0},
         {"flops": 0.5},
         {"norm": "l1"},
+        {"multiple": 8},
     ]
 
     @pytest.fixture(params=["mixed"])
@@ -75,7 +77,7 @@ def test_a_share_of_the_operations(name: str, scope: str) -> None:
     kept = FilterChoice(flops=0.5, scope=scope).choose(module, channels, IMAGE)
     assert count.total == flops(module)
     assert count.left(kept) == pytest.approx(flops(made))
-    order = FilterChoice(scope=scope)._order(channels, score_units(module, channels, norm="l1"))
+    order, _ = FilterChoice(scope=scope)._order(channels, score_units(module, channels, norm="l1"))
     removed = int(np.count_nonzero(~kept))
     more = np.ones(channels.count, dtype=bool)
     more[order[: removed - 1]] = False
@@ -83,7 +85,7 @@ def test_a_share_of_the_operations(name: str, scope: str) -> None:
 
 
 def test_operations_that_cannot_be_reached() -> None:
-    with pytest.raises(PactError, match="cannot be reached: with one filter of each layer 0") as raised:
+    with pytest.raises(PactError, match="cannot be reached: with the fewest filters in each layer 0") as raised:
         remove_filters(spread(Skipping()), DATA, flops=0.01)
     assert raised.value.where == "flops"
 
@@ -103,6 +105,21 @@ def test_layers_are_compared_entry_by_entry_and_none_is_emptied() -> None:
         module[1].weight.mul_(1e-3)
     made: Any = remove_filters(module, DATA, keep=0.4, scope="global")
     assert [part.out_features for part in made if isinstance(part, nn.Linear)] == [1, 3, 3]
+
+
+@pytest.mark.parametrize("options", [{"keep": 0.6}, {"keep": 0.6, "scope": "global"}, {"flops": 0.5}])
+def test_numbers_of_filters_that_processors_like(options: dict[str, Any]) -> None:
+    """Of 40, 24 and 6 filters; the last are fewer than 8 and stay."""
+    module = nn.Sequential(nn.Flatten(), nn.Linear(128, 40), nn.Linear(40, 24), nn.Linear(24, 6), nn.Linear(6, 3))
+    made: Any = remove_filters(spread(module), DATA, multiple=8, **options)
+    left = [part.out_features for part in made if isinstance(part, nn.Linear)]
+    assert [count % 8 for count in left[:2]] == [0, 0]
+    assert left[2:] == [6, 3]
+    assert 0 < left[0] < 40 or 0 < left[1] < 24
+    if options == {"keep": 0.6}:
+        assert left[:2] == [24, 16]
+    if "flops" in options:
+        assert flops(made) <= 0.5 * flops(module)
 
 
 def test_nothing_to_remove_says_why_for_every_layer() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from netpact.core.checks import check_choice, check_number
+from netpact.core.checks import check_choice, check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.methods.choices import take_one
 from netpact.network.channels import STAYS, Channels, probe_inputs
@@ -27,16 +27,18 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """keep   the share of the filters that is kept, of those that can be removed; by default a half
-    flops  instead of it: the share of floating-point operations that is left, at most
-    scope  "layer": the same share of every layer; "global": filters of all layers are compared
-    norm   "l1" or "l2" of a filter, divided by that of a filter of ones
+    """keep      the share of the filters that is kept, of those that can be removed; by default a half
+    flops     instead of it: the share of floating-point operations that is left, at most
+    scope     "layer": the same share of every layer; "global": filters of all layers are compared
+    norm      "l1" or "l2" of a filter, divided by that of a filter of ones
+    multiple  of which the number of filters that are left is one, in each group; a smaller group stays
     """
 
     keep: float | None = None
     flops: float | None = None
     scope: str = BY_LAYER
     norm: str = NORMS[0]
+    multiple: int = 1
 
     def __post_init__(self) -> None:
         take_one(self, ("keep", "flops"), default=("keep", _DEFAULT_KEEP))
@@ -45,6 +47,7 @@ class FilterChoice:
                 check_number(getattr(self, name), where=name, above=0, most=1)
         check_choice(self.scope, SCOPES, where="scope")
         check_choice(self.norm, NORMS, where="norm")
+        check_integer(self.multiple, where="multiple", least=1)
 
     def choose(self, module: nn.Module, channels: Channels, input_shape: tuple[int, ...]) -> Kept:
         """Whether each unit is kept. Of every group at least one is."""
@@ -52,44 +55,54 @@ class FilterChoice:
             told = "\n  ".join(f"{name or 'the module itself'}: {why}" for name, why in channels.reasons.items())
             raise PactError(f"no filter can be removed:\n  {told}", where=type(module).__name__)
         scores = score_units(module, channels, norm=self.norm)
-        order = self._order(channels, scores)
+        order, cuts = self._order(channels, scores)
         if self.flops is not None:
-            return self._for_flops(self.flops, order, FlopCount.of(module, channels, input_shape), channels)
+            return self._for_flops(self.flops, order, cuts, FlopCount.of(module, channels, input_shape))
         assert self.keep is not None
         if self.scope == GLOBAL:
-            return _without(channels, order[: max(0, channels.count - round(self.keep * channels.count))])
+            removed = channels.count - round(self.keep * channels.count)
+            return _without(channels, order[: cuts[np.argmin(np.abs(cuts - removed))]])
         kept = np.ones(channels.count, dtype=np.bool_)
         for units in channels.groups.values():
-            count = max(1, round(self.keep * len(units)))
+            count = min(len(units), self.multiple * max(1, round(self.keep * len(units) / self.multiple)))
             kept[units[np.argsort(scores[units], kind="stable")[: len(units) - count]]] = False
         return kept
 
-    def _order(self, channels: Channels, scores: Scores) -> NDArray[np.int64]:
-        """The units in the order in which they are removed, without the last one of each group."""
-        keys, last = scores.copy(), []
-        for units in channels.groups.values():
-            ranked = units[np.argsort(scores[units], kind="stable")]
-            last.append(ranked[-1])
-            if self.scope == BY_LAYER:
-                keys[ranked] = (np.arange(len(ranked)) + 1) / len(ranked)
-        order = np.argsort(keys, kind="stable")
-        return order[~np.isin(order, last)]
+    def _order(self, channels: Channels, scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The units in the order in which they are removed, in portions that leave a multiple and never nothing; and
+        how many units the first portions have together."""
+        rows = []
+        for group, units in enumerate(channels.groups.values()):
+            ranked, left = units[np.argsort(scores[units], kind="stable")], np.arange(len(units))[::-1]
+            left = left // self.multiple * self.multiple  # when the portion of this unit is gone
+            ends = len(units) - 1 - left
+            keys = (ends + 1) / len(units) if self.scope == BY_LAYER else scores[ranked[ends]]
+            rows += [
+                (float(key), group, int(end), int(unit))
+                for key, end, unit, rest in zip(keys, ends, ranked, left, strict=True)
+                if rest
+            ]
+        rows.sort(key=lambda row: row[:3])
+        order = np.array([row[3] for row in rows], dtype=np.int64)
+        portions = [row[1:3] for row in rows]
+        cuts = [place for place in range(1, len(rows)) if portions[place] != portions[place - 1]]
+        return order, np.array([0, *cuts, len(rows)], dtype=np.int64)
 
-    def _for_flops(self, share: float, order: NDArray[np.int64], count: FlopCount, channels: Channels) -> Kept:
+    def _for_flops(self, share: float, order: NDArray[np.int64], cuts: NDArray[np.int64], count: FlopCount) -> Kept:
         """The fewest removals that leave no more than this share; each one removes operations: found by bisection."""
-        least = count.left(_without(channels, order)) / count.total if count.total else 1.0
+        least = count.left(_without(count.channels, order)) / count.total if count.total else 1.0
         if least > share:
             raise PactError(
-                f"{share:.4g} of the operations cannot be reached: with one filter of each layer "
+                f"{share:.4g} of the operations cannot be reached: with the fewest filters in each layer "
                 f"{least:.4g} of them are left",
                 where="flops",
             )
-        low, high = -1, len(order)
+        low, high = -1, len(cuts) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            enough = count.left(_without(channels, order[:middle])) <= share * count.total
+            enough = count.left(_without(count.channels, order[: cuts[middle]])) <= share * count.total
             low, high = (low, middle) if enough else (middle, high)
-        return _without(channels, order[:high])
+        return _without(count.channels, order[: cuts[high]])
 
 
 def score_units(module: nn.Module, channels: Channels, *, norm: str) -> Scores:

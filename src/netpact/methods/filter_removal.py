@@ -21,6 +21,7 @@ def remove_filters(
     flops: float | None = None,
     scope: str = BY_LAYER,
     norm: str = NORMS[0],
+    multiple: int = 1,
 ) -> nn.Module:
     """A new module without the filters of the smallest norm (Li et al. 2016); the given one is not changed.
 
@@ -28,14 +29,15 @@ def remove_filters(
     be trained further, and then traced and compressed; its rewrites are kept on it as netpact_rewrites, so its files
     are opened with the given module, or with the new one, and those of a network that build made with neither.
 
-    model  as for trace: any module that trace accepts
-    data   what the network classifies, as for trace
-    keep   the share of the filters that is kept, of those that can be removed (default 0.5); or
-    flops  the share of floating-point operations that is left at most
-    scope  "layer": the same share of every layer; "global": filters of all layers are compared
-    norm   "l1" or "l2" of a filter, divided by that of a filter of ones
+    model     as for trace: any module that trace accepts
+    data      what the network classifies, as for trace
+    keep      the share of the filters that is kept, of those that can be removed (default 0.5); or
+    flops     the share of floating-point operations that is left at most
+    scope     "layer": the same share of every layer; "global": filters of all layers are compared
+    norm      "l1" or "l2" of a filter, divided by that of a filter of ones
+    multiple  the number of filters that are left is one of it, in each layer; processors work on 8 or 16 at once
     """
-    choice = FilterChoice(keep, flops, scope, norm)
+    choice = FilterChoice(keep, flops, scope, norm, multiple)
     given = as_module(model)
     network = trace(given, data)
     channels, kept = choose_units(network.module, choice, network.architecture.input_shape)

@@ -48,6 +48,7 @@ class MagnitudePrune:
     scope        "global": those of all layers are compared, the default for weights; "layer": the same share of each
     flops        filters: instead of keep, the share of floating-point operations that is left at most
     norm         filters: "l1" (default) or "l2", divided by that of a filter of ones
+    multiple     filters: how many are left in each layer is a multiple of it
     grid         "uniform", "codebook" or "ternary": how the weights that are kept are written
     bits         for each of them before entropy coding: uniform 2 to 16 (default 6), codebook 1 to 8, ternary 2
     per_channel  a scale for each output channel
@@ -58,6 +59,7 @@ class MagnitudePrune:
     scope: str | None = None
     flops: float | None = None
     norm: str | None = None
+    multiple: int | None = None
     grid: str = "uniform"
     bits: int | None = None
     per_channel: bool = False
@@ -68,10 +70,10 @@ class MagnitudePrune:
         check_flag(self.per_channel, where="per_channel")
         settle_bits(self, self.grid, self.bits, uniform=PRUNED_BITS)
         if self.unit == FILTERS:
-            choice = FilterChoice(self.keep, self.flops, self.scope or BY_LAYER, self.norm or NORMS[0])
-            settled = {"keep": choice.keep, "scope": choice.scope, "norm": choice.norm}
+            choice = self._choice()
+            settled = {"keep": choice.keep, "scope": choice.scope, "norm": choice.norm, "multiple": choice.multiple}
         else:
-            for name in ("flops", "norm"):
+            for name in ("flops", "norm", "multiple"):
                 if getattr(self, name) is not None:
                     raise PactError('is an option of unit="filters"', where=name, hint='give unit="filters" too')
             settled = {
@@ -81,13 +83,16 @@ class MagnitudePrune:
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
+    def _choice(self) -> FilterChoice:
+        multiple = 1 if self.multiple is None else self.multiple
+        return FilterChoice(self.keep, self.flops, self.scope or BY_LAYER, self.norm or NORMS[0], multiple)
+
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
         grid = make_grid(self.grid, bits=self.bits, per_channel=self.per_channel)
         if self.unit == FILTERS:
-            choice = FilterChoice(self.keep, self.flops, self.scope or BY_LAYER, self.norm or NORMS[0])
-            channels, kept = choose_units(network.module, choice, network.architecture.input_shape)
+            channels, kept = choose_units(network.module, self._choice(), network.architecture.input_shape)
             module, steps = narrow(network.module, channels, kept)
             return replace(code_network(replace(network, module=module), grid, _pruned(module, None)), rewrites=steps)
         weights = _weights(network.module)
