@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netpact.cli.console import people, progress_bar
 from netpact.cli.options_of import option
@@ -69,7 +69,7 @@ class LotteryOptions:
 
         return IterativePruning(keep=self.lottery, **self._given())
 
-    def _given(self) -> dict[str, object]:
+    def _given(self) -> dict[str, Any]:
         names = ("rate", "scope", "rewind", "rewind_to", "spare_last", "control")
         given = {name: getattr(self, f"lottery_{name}") for name in names}
         return {name: value for name, value in given.items() if value is not None and value is not False}

@@ -71,8 +71,9 @@ def _sparse(study: TicketStudy) -> Sequence[TicketRound]:
 
 
 def _show(found: Experiment) -> list[Panel | str]:
-    tables = [_table([study for study in found.studies if study.seed == seed]) for seed in found.seeds]
-    return [_panel({name: found.chosen(name)[0] for name in (TICKET, RATE, TUNED)}), *tables]
+    kinds = [found.chosen(name) for name in (TICKET, RATE, TUNED)]
+    tables = [_table(one) for one in zip(*kinds, strict=True)]
+    return [_panel({study.study: study for study, *_ in kinds}), *tables]
 
 
 def _panel(first: Seeded) -> Panel:
