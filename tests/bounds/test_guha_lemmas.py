@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from itertools import pairwise
@@ -189,6 +190,20 @@ def test_a_file_has_lemma_b_2_and_its_biases(tmp_path: Path) -> None:
     assert any(layer.shift > 0 for layer in report.layers), "biases are rounded in the file"
     assert 0 < report.error <= report.deviation.bounds.max() <= report.valid
     assert "another network" in str(report)
+
+
+def test_moved_biases_are_in_the_valid_form() -> None:
+    """At x = 0, with the weights as they were: nothing else is left of it."""
+    network = draw_network(3, biases=True)
+    x, y = draw_data(network, 3)
+    other = copy.deepcopy(network)
+    with torch.no_grad():
+        for part in other:
+            if isinstance(part, nn.Linear):
+                part.bias.add_(0.5)
+    report = compare_with_pruning_lemmas(network, other, (np.zeros_like(x), y))
+    assert 0 < report.error <= report.deviation.bounds.max() <= report.valid
+    assert report.error > 0.05 * report.valid
 
 
 def test_report_in_text_and_json(report: PruningLemmaReport) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from torch import nn
 
@@ -16,7 +16,7 @@ from netpact.core.json import decode_json, encode_json
 class Point(Protocol):
     """A dataclass of plain numbers, found after one epoch."""
 
-    __dataclass_fields__: Any
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def epoch(self) -> int: ...

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from netpact.algebra.sketching import distributed_sparsity
 from netpact.core.errors import PactError
 from netpact.datasets import Samples
 from netpact.measurements.streaming import norms_of
-from netpact.papers.guha.masks import count_nonzeros
 from netpact.papers.guha.pruned import prune_matrices, round_matrices, weight_of
 from netpact.papers.guha.theory import PrunedCount, TheoryLayer
 
@@ -76,7 +76,7 @@ def _count(module: nn.Module, layers: Sequence[TheoryLayer], bits: int) -> tuple
     for layer in layers:
         weight = weight_of(module, layer.name)
         kept = int(torch.count_nonzero(weight))
-        most = max(count_nonzeros(weight))
+        most = max(distributed_sparsity(weight))
         found.append(PrunedCount(layer=layer, kept=float(kept), nonzeros=float(most), levels=2.0**bits + 1))
     return tuple(found)
 

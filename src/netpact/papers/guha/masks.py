@@ -1,4 +1,4 @@
-"""Algorithm 1 on the matrices of a network: which entries are kept, and how many of them in a row or column."""
+"""Algorithm 1 on the matrices of a network: which entries are kept."""
 
 from __future__ import annotations
 
@@ -20,9 +20,3 @@ def draw_mask(weight: Tensor, *, scale: float, seed: int, layer: int, keep_diago
     values = weight.detach().cpu().numpy()
     stream = Stream(seed, _PURPOSE, layer)
     return torch.from_numpy(random_mask(values, scale=scale, stream=stream, keep_diagonal=keep_diagonal))
-
-
-def count_nonzeros(weight: Tensor) -> tuple[int, int]:
-    """(j_r, j_c) of Definition 5.1: the most nonzero entries in a column, and in a row."""
-    found = weight.detach().flatten(1) != 0
-    return int(found.sum(dim=0).max()), int(found.sum(dim=1).max())

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from netpact.algebra.sketching import DistributedSparsity, distributed_sparsity
 from netpact.measurements.definition import QUANTITIES, OfLayer
 from netpact.measurements.passes import Context, Pass
 from netpact.measurements.quantity import MOST, Quantity, of_weights
 from netpact.measurements.structure import WeightLayer
-from netpact.papers.guha.masks import count_nonzeros, draw_mask
+from netpact.papers.guha.masks import draw_mask
 from netpact.papers.guha.moments import Moments, expected_moments, normal_moments, weight_variance
 
 Compute = Callable[[WeightLayer, Context], Quantity | None]
 
 
-def _sparsities(context: Context) -> dict[str, tuple[int, int]]:
+def _sparsities(context: Context) -> dict[str, DistributedSparsity]:
     """One draw of Algorithm 1 for each layer."""
     scale, seed = context.options.prune_scale, context.options.seed.number
     return {
-        layer.name: count_nonzeros(draw_mask(layer.weight, scale=scale, seed=seed, layer=place))
+        layer.name: distributed_sparsity(layer.weight * draw_mask(layer.weight, scale=scale, seed=seed, layer=place))
         for place, layer in enumerate(context.structure.layers)
     }
 
@@ -52,9 +53,9 @@ def _normal(number: Callable[[Moments], float]) -> Compute:
     return compute
 
 
-def _nonzeros(axis: int) -> Compute:
+def _nonzeros(number: Callable[[DistributedSparsity], int]) -> Compute:
     def compute(layer: WeightLayer, context: Context) -> Quantity:
-        return Quantity(float(context[DRAWN][layer.name][axis]), exact=False, side=MOST)
+        return Quantity(float(number(context[DRAWN][layer.name])), exact=False, side=MOST)
 
     return compute
 
@@ -90,8 +91,8 @@ for _name, _compute, _title, _symbol, _place in _ROWS:
         )
     )
 for _name, _compute, _title, _symbol, _needs in (
-    ("column_nonzeros", _nonzeros(0), "most entries kept in a column", "j_r", (DRAWN,)),
-    ("row_nonzeros", _nonzeros(1), "most entries kept in a row", "j_c", (DRAWN,)),
+    ("column_nonzeros", _nonzeros(lambda found: found.columns), "most entries kept in a column", "j_r", (DRAWN,)),
+    ("row_nonzeros", _nonzeros(lambda found: found.rows), "most entries kept in a row", "j_c", (DRAWN,)),
     ("nonzeros_normal", _by_lemma_5_1, "most entries kept in a row or column, normal", "3 chi p", ()),
 ):
     QUANTITIES.add(
