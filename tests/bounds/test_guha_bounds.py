@@ -113,6 +113,27 @@ def test_lemmas_d_2_and_d_3_by_simulation(scale: float) -> None:
     assert most <= entries - alpha, "the best over kappa is no worse than one of them"
 
 
+@pytest.mark.parametrize("scale", [0.02, 1.0, 30.0])
+def test_lemmas_d_2_and_d_3_by_sums(scale: float) -> None:
+    """Every kappa of the grid, and the tails from sums of binomial probabilities."""
+
+    def least(count: int, chance: float) -> int:
+        total, found = 0.0, 0
+        for k in range(count + 1):
+            total += math.comb(count, k) * chance**k * (1 - chance) ** (count - k)
+            if total > 0.05:
+                break
+            found = k
+        return found
+
+    entries, pruned = 40, 0
+    for kappa in np.geomspace(1e-6, 0.999, 400).tolist():
+        likely = math.erf(math.sqrt(-scale * math.log(kappa) / 2))
+        pruned = max(pruned, least(least(entries, likely), kappa))
+    assert most_kept(entries, scale=scale, failure=0.1) == entries - pruned
+    assert pruned > 0 or scale < 1
+
+
 def test_log_choose() -> None:
     assert log_choose(60, 17) == pytest.approx(math.log(math.comb(60, 17)))
 
