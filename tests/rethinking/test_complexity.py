@@ -56,8 +56,8 @@ def test_the_core_of_cp_has_r_numbers_not_r_to_the_n_plus_1(classes: int) -> Non
 
 def test_published_settings() -> None:
     """Table 1, left: d_M of S1 to S4."""
-    small = {"kernel": (2, 2, 2), "pooled": (2, 2, 2)}
-    large = {"kernel": (3, 3, 3), "pooled": (2, 2, 1)}
+    small: dict[str, Any] = {"kernel": (2, 2, 2), "pooled": (2, 2, 2)}
+    large: dict[str, Any] = {"kernel": (3, 3, 3), "pooled": (2, 2, 1)}
     found = [int(netpact.model_complexity("cnn", **sizes, kernels=k)) for sizes in (small, large) for k in (1, 3)]
     assert found == [17, 51, 32, 96]
 

@@ -34,7 +34,7 @@ ALL = [(kind, task) for kind in KINDS for task in ("regression", "binary", "mult
 
 
 def of(kind: str, task: str = "regression") -> ModelComplexity:
-    classes = {"classes": 4} if task == "multiclass" else {}
+    classes: dict[str, Any] = {"classes": 4} if task == "multiclass" else {}
     return netpact.model_complexity(kind, **SIZES, **KINDS[kind], task=task, **classes)
 
 

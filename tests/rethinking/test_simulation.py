@@ -269,7 +269,7 @@ def test_sizes_that_are_finished_are_not_simulated_again(tmp_path: Path) -> None
 
     case = LineCase((5,), (2,), (2,), 1, (), 0.5, 3, 2, 0)
     setting = {"study": "s", "case": {**case.__dict__}, "seed": 0, "out": str(tmp_path)}
-    first = simulate_line(setting=setting)
+    first: Any = simulate_line(setting=setting)
     files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
     assert len(files) == 3
     assert simulate_line(setting=setting) == first
