@@ -10,6 +10,7 @@ from netpact.experiments import EXPERIMENTS, Experiment, Question
 from netpact.papers.li.comparing import Seeded
 from netpact.papers.li.presets import CP_VGG
 from netpact.papers.li.pruning import Pruned
+from netpact.papers.li.study import TensorStudy
 from netpact.papers.li.studying import PaperPlan
 from netpact.reports.page import frame_table
 from netpact.reports.text import count
@@ -37,36 +38,37 @@ def _lost(threshold: float, one: Seeded) -> float:
 
 
 def _show(found: Experiment) -> list[str]:
-    tables = []
-    printed = {threshold: f"{size:g} M, {accuracy:.2f} %" for threshold, size, accuracy in _PRINTED}
-    for study in found.chosen(CP_VGG):
-        rows = [
-            (
-                f"{row.threshold:g}",
-                count(row.parameters),
-                f"{study.pruned[0].parameters / row.parameters:.2f} ×",
-                percent(row.accuracy, places=2),
-                ", ".join(map(str, row.kept)),
-                count(row.message_bytes),
-                percent(row.sealed_accuracy, places=2),
-                percent_up(row.bound),
-                printed.get(row.threshold, "–"),
-            )
-            for row in study.pruned
-        ]
-        heads = (
-            "threshold",
-            "parameters",
-            "fewer",
-            "test accuracy",
-            "components of each layer",
-            "bytes of the file",
-            "its test accuracy",
-            "its certified bound on the error",
-            "paper (CP-WRN-28-10)",
+    studies: tuple[TensorStudy, ...] = found.chosen(CP_VGG)
+    return [*map(_table, studies), *map(_ranks_table, studies[:1]), _published_table()]
+
+
+def _table(study: TensorStudy) -> str:
+    rows = [
+        (
+            f"{row.threshold:g}",
+            count(row.parameters),
+            f"{study.pruned[0].parameters / row.parameters:.2f} ×",
+            percent(row.accuracy, places=2),
+            count(row.message_bytes),
+            percent(row.sealed_accuracy, places=2),
+            percent_up(row.bound),
         )
-        tables.append(frame_table(f"{study.model}, seed {study.seed}", heads, rows))
-    return tables
+        for row in study.pruned
+    ]
+    heads = ("threshold", "parameters", "fewer", "accuracy", "file, bytes", "its accuracy", "its bound")
+    return frame_table(f"{study.model}, seed {study.seed}; the file has 8 bits for each weight", heads, rows)
+
+
+def _ranks_table(study: TensorStudy) -> str:
+    rows = [(f"{row.threshold:g}", ", ".join(map(str, row.kept))) for row in study.pruned]
+    return frame_table(f"Components of each layer, seed {study.seed}", ("threshold", "components"), rows)
+
+
+def _published_table() -> str:
+    rows = [(f"{threshold:g}", f"{size:g}", f"{accuracy:.2f} %") for threshold, size, accuracy in _PRINTED]
+    return frame_table(
+        "As published: CP-WRN-28-10 on CIFAR-10", ("threshold", "million parameters", "test accuracy"), rows
+    )
 
 
 _ROWS = [Pruned(cut, round(1e6 * size), right / _POINTS, (), 0, 1.0, right / _POINTS) for cut, size, right in _PRINTED]
