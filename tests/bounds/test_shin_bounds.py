@@ -52,14 +52,14 @@ def measures(network: Network, data: Data) -> Measures:
 
 def test_theorem_2_by_hand(network: Network, data: Data, measures: Measures) -> None:
     """eps_i = eps mu_i mu_i-> / (6cd), then entries one after the other, from the smallest, while tau^2 + t fits."""
-    gamma = 40.0
-    found = estimate_bounds(
-        network, data, EstimateOptions(gamma=Gamma(value=gamma)), only=["shin-2"], measures=measures
-    )["shin-2"]
     with torch.no_grad():
         norm = float(network.module.double()(images(data).double()).norm(dim=1).max())
     network.module.float()
-    eps = min(1.0, gamma / (math.sqrt(2) * norm))
+    eps = 0.7
+    gamma = eps * math.sqrt(2) * norm
+    found = estimate_bounds(
+        network, data, EstimateOptions(gamma=Gamma(value=gamma)), only=["shin-2"], measures=measures
+    )["shin-2"]
     contraction = max(layer.activation_contraction.value for layer in measures.layers)
     counts = []
     for place, (layer, units) in enumerate(zip(measures.layers, (16, 10), strict=True)):

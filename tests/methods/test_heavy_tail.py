@@ -211,6 +211,17 @@ def test_a_mean_beyond_all_measure_is_rounded_instead() -> None:
     assert np.abs(near.weights() - 1).max() < 1e-5  # 4,096 times the std is not reached, and the mean is met
 
 
+def test_noise_has_the_mean_of_the_layer_and_runs_on_through_all_of_it() -> None:
+    """A layer of more than one block of noise, with a mean of three times its std; nothing is kept."""
+    values = 0.3 + 0.1 * np.random.default_rng(0).standard_normal((200, 300))
+    split = split_by_recipe(values, 10.0, signed=False)
+    drawn = Stream(0, "heavy-tail noise", 0).gaussians(0, values.size).reshape(values.shape) * GAUSSIAN_UNIT
+    mean, std = split.noise
+    assert std == pytest.approx(values.std(), rel=1 / 32)
+    assert mean == pytest.approx(values.mean(), abs=std / 500)
+    np.testing.assert_allclose(split.weights(), mean + std * drawn, rtol=1e-6, atol=1e-7)
+
+
 def test_a_layer_of_zeros_is_zeros() -> None:
     assert isinstance(split_by_theory(np.zeros((3, 4)), 1.0).code(UniformGrid(8)).form, Zero)
 
