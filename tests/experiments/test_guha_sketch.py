@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,14 @@ from netpact.experiments import EXPERIMENTS, run_experiment
 from netpact.papers.guha.sketch_studying import COLUMNS, PEELING, PRUNED, ROWS, Layer, Point, SketchStudy, plant
 from netpact.runs import Inline
 
-FACTS = {"study": PRUNED, "seed": 0, "model": "mlp:8", "parameters": 9, "data": "digits", "fingerprint": "0" * 8}
+FACTS: dict[str, Any] = {
+    "study": PRUNED,
+    "seed": 0,
+    "model": "mlp:8",
+    "parameters": 9,
+    "data": "digits",
+    "fingerprint": "0" * 8,
+}
 LAYER = Layer("fc1.weight", (20, 40), 40, 200, 400.0, 900.0, 4, 3)
 MADE = SketchStudy(
     **FACTS,

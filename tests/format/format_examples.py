@@ -131,7 +131,7 @@ def sketched(shape: tuple[int, ...], salt: int) -> CodedTensor:
         return uniform(shape, salt)
     form = Sketched(ShortFloat(-3, 2), 18, 18, 4, rounds=64, seed=8, layer=salt)
     entries = np.where(np.arange(math.prod(shape)) % 97 == salt, 1 + salt % 4, 0).reshape(shape[0], -1)
-    return _tensor(form, shape, np.asarray(form.sketcher(shape).measure(entries)).ravel())
+    return _tensor(form, shape, form.sketcher(shape).measure_integers(entries).ravel())
 
 
 def zero(shape: tuple[int, ...], salt: int) -> CodedTensor:

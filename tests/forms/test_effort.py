@@ -52,7 +52,7 @@ def some(share: float, symbols: Symbols) -> Symbols:
 def sketch(form: Sketched, shape: tuple[int, ...], share: float = 0.002) -> tuple[Form, Symbols, tuple[int, ...]]:
     sketcher = form.sketcher(shape)
     entries = np.where(RANDOM.random(sketcher.shape) < share, 3, 0)
-    return form, np.asarray(sketcher.measure(entries)).ravel(), shape
+    return form, sketcher.measure_integers(entries).ravel(), shape
 
 
 CASES: dict[str, tuple[Form, Symbols, tuple[int, ...]]] = {

@@ -58,8 +58,12 @@ class _Cells:
 
     def add_up(self, marked: NDArray[np.bool_]) -> Integers:
         """For each entry, how many of its cells are marked: sums over rows of cells first, then over columns."""
-        half = sum(marked[self.rows[:, i]].astype(np.int64) for i in range(self.rows.shape[1]))
-        return np.asarray(sum(half[:, self.columns[:, j]] for j in range(self.columns.shape[1])))
+        half, found = np.zeros((self.shape[0], self._width), np.int64), np.zeros(self.shape, np.int64)
+        for rows in self.rows.T:
+            half += marked[rows]
+        for columns in self.columns.T:
+            found += half[:, columns]
+        return found
 
 
 def _neighbours(side: object) -> Integers:

@@ -91,12 +91,16 @@ class Sketcher:
         values = np.asarray(matrix)
         if values.shape != self.shape:
             raise PactError(f"must be a matrix of shape {self.shape}, got {values.shape}", where="matrix")
-        largest = check_finite(values, where="matrix")
+        check_finite(values, where="matrix")
         if not np.issubdtype(values.dtype, np.integer):
             return self.apply(values.astype(np.float64))
+        return self.measure_integers(values.astype(np.int64))
+
+    def measure_integers(self, matrix: Integers) -> Integers:
+        largest = check_finite(matrix, where="matrix")
         if largest * self.most_added >= EXACT:
             raise PactError("the sums of integers may pass 2^53", where="matrix", hint="use smaller integers")
-        return self.apply(values.astype(np.float64)).astype(np.int64)
+        return self.apply(matrix.astype(np.float64)).astype(np.int64)
 
     def _matrix(self, side: int) -> csr_matrix:
         from scipy import sparse  # takes a moment to import

@@ -32,7 +32,7 @@ def fit_sketch(direct: CodedTensor, *, layer: int) -> CodedTensor | None:
         shortened = [m // 2 for m, p in zip(size, sides, strict=True) if m < p]
         ones = max(1, min([round(math.log(max(sides))), *shortened]))
         sketcher = Sketcher(shape=sides, sides=size, ones=ones, layer=layer)
-        symbols = np.asarray(sketcher.measure(integers))
+        symbols = sketcher.measure_integers(integers)
         found = decode_sketch(symbols, sketcher, rounds=_ROUNDS)
         # The decoder of a file does exactly this: what it gives is what was certified, or no sketch is written.
         if found.matrix is not None and np.array_equal(found.matrix, integers):

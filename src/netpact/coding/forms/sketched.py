@@ -79,8 +79,8 @@ class Sketched:
         return cls(step, rows, columns, ones, rounds=rounds, seed=seed, layer=layer)
 
     def sketcher(self, shape: tuple[int, ...]) -> Sketcher:
-        sides, draw = (self.rows, self.columns), {"seed": self.seed, "layer": self.layer}
-        return Sketcher(shape=matrix_sides(shape), sides=sides, ones=self.ones, **draw)
+        sides = self.rows, self.columns
+        return Sketcher(shape=matrix_sides(shape), sides=sides, ones=self.ones, seed=self.seed, layer=self.layer)
 
     def symbol_count(self, shape: tuple[int, ...]) -> int:
         return entry_count(self.sketcher(shape).size) if entry_count(shape) else 0
