@@ -1,8 +1,8 @@
-"""Recovery of sparse matrices from their sketches: seconds of each solver, and the share of matrices recovered.
+"""Recovery of sparse matrices from their sketches: seconds and memory of each solver.
 
 OMP_NUM_THREADS=1 python benchmarks/sketch.py [--quick]
 
-HiGHS is ended after ten minutes. Two files: sketch.json (seconds and memory), sketch_phases.json (shares recovered).
+HiGHS is ended after ten minutes.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from recording import Row, keep_rows
 
-from netpact.algebra import Sketcher, sketch_recover, sketch_side
+from netpact.algebra import Sketcher, sketch_recover
 
 _LIMIT = 600.0  # seconds
 _CASES = ((32, 24, 5), (64, 36, 5), (128, 56, 5), (784, 180, 7))
-_DRAWS = 10
 
 
 def planted(p: int, per_row: int, seed: int, largest: int) -> NDArray[np.int64]:
@@ -66,30 +64,6 @@ def speed_rows(quick: bool) -> Iterator[Row]:
             yield {**sizes, "seconds": seconds, "recovered": right, "MB": peak}
 
 
-def phase_rows(quick: bool) -> Iterator[Row]:
-    p, draws = 64, 2 if quick else _DRAWS
-    ways = {
-        "per column, integer": ("column", "integer", 7),
-        "per column, l1": ("column", "l1", 7),
-        "per column, peeling": ("column", "peeling", 7),
-        "per column, peeling, values to 10^6": ("column", "peeling", 10**6),
-        "per row, integer": ("row", "integer", 7),
-    }
-    for per_row in (1,) if quick else (1, 2, 4, 8):
-        for m in (16, 24) if quick else (16, 20, 24, 28, 32, 40, 48, 56):
-            row: Row = {"nonzeros a row": per_row, "m": m, "sqrt(jp) log p": sketch_side(per_row, p)}
-            for name, (per, solver, largest) in ways.items():
-                count = 0
-                for seed in range(draws):
-                    sketcher = Sketcher(shape=(p, p), sides=(m, m), ones=5, seed=seed, per=per)
-                    matrix = planted(p, per_row, seed, largest)
-                    found = sketch_recover(sketcher.measure(matrix), sketcher, solver=solver)
-                    count += bool(found) and np.array_equal(np.rint(found.matrix), matrix)
-                row[name] = f"{count}/{draws}"
-            yield row
-
-
 if __name__ == "__main__":
     asked = "--quick" in sys.argv[1:]
-    keep_rows(str(Path(__file__).with_name("sketch_phases.py")), phase_rows(asked), quick=asked)
     keep_rows(__file__, speed_rows(asked), quick=asked)
