@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import netpact
 from netpact.algebra import Sketcher, SketchRecovery, distributed_sparsity, sketch_recover, sketch_side
-from netpact.algebra.sketch_decoding import _FixedPoint, _invert, decode_sketch, decoding_effort
+from netpact.algebra.sketch_decoding import _FixedPoint, _invert, _shorten, decode_sketch, decoding_effort
 from netpact.algebra.sketch_recovery import SOLVERS
 from netpact.algebra.sketching import draw_subsets
 from netpact.algebra.stream import Stream
@@ -214,6 +214,12 @@ class TestIntegerDecoder:
         exact = [[sum(int(a) * whole[k][j] for k, a in enumerate(row)) for j in range(8)] for row in left]
         assert max(abs(v) for row in exact for v in row) < 2**53
         assert np.array_equal(left @ np.array(whole, dtype=np.float64), np.array(exact, dtype=np.float64))
+
+    def test_no_sum_can_pass_what_float64_adds_exactly(self) -> None:
+        for largest, row_sum in product((1.0, 2.0**30 + 1, 2.0**44 - 1), (1.0, 2.0**24 * 2.03, 2.0**27 - 1)):
+            shortened, bits = _shorten(np.array([largest, -1.0]), row_sum)
+            assert int(np.abs(shortened).max()) * int(row_sum) < 2**53
+            assert bits == 0 or largest * row_sum > 2.0**51  # and no bit more is lost
 
     def test_the_inverse(self) -> None:
         side = square(40, 20).left.toarray()
