@@ -19,6 +19,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def shorten(plan: Plan, name: object) -> Preset:
         whole = found(plan, name)
+        assert isinstance(whole, Preset)
         cases = {study: replace(case, epochs=2, limit=50) for study, case in whole.cases.items()}
         return replace(whole, cases=cases)
 

@@ -107,6 +107,7 @@ def test_an_activation_between_makes_the_corollary_false() -> None:
     torch.manual_seed(0)
     linear = nn.Sequential(low_rank(3, KERNELS, RANK), nn.Identity(), *flat(KERNELS)).eval()
     narrow = netpact.collapse(linear, images())
+    assert isinstance(narrow, nn.Sequential)
     linear[1] = narrow[1] = nn.ReLU()
     x = torch.rand(5, 3, SIDE, SIDE)
     assert float((linear(x) - narrow(x)).detach().abs().max()) > 0.1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from netpact.core.errors import PactError
 from netpact.models.chains import plan_head
 from netpact.models.norms import choose_norm
@@ -101,7 +103,7 @@ def _depthwise(channels: int, stride: int) -> Conv:
     return Conv(channels, channels, 3, padding=1, stride=stride, bias=False, groups=channels)
 
 
-def _groups(depth: int, allowed: dict[int, tuple[int, ...]], *, family: str) -> tuple[int, ...]:
+def _groups(depth: int, allowed: Mapping[int, tuple[int, ...]], *, family: str) -> tuple[int, ...]:
     if depth not in allowed:
         raise PactError(f"the depth of {family} must be {', '.join(map(str, allowed))}, got {depth}", where="sizes[0]")
     return allowed[depth]

@@ -21,8 +21,8 @@ def sample_inputs(module: nn.Module, data: Data | Samples | object = None) -> Te
     if isinstance(data, Tensor):
         return data.detach()
     if data is not None:
-        inputs, _ = next(iter(as_data(data).train.batches(_SAMPLES)))
-        return torch.from_numpy(inputs)
+        samples, _ = next(iter(as_data(data).train.batches(_SAMPLES)))
+        return torch.from_numpy(samples)
     random = Seed(0).child("inputs").torch()
     for shape in _shapes(module):
         inputs = torch.rand((_SAMPLES, *shape), generator=random)

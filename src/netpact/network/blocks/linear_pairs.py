@@ -162,6 +162,6 @@ def _refuse_reader(wiring: Wiring, node: int, kernels: int, reader: str, often: 
         is_flat = len(wiring.graph.nodes[entry].shape) == 1
         if not is_flat or not shape or layer.in_features % kernels or shape[0] != kernels:
             return f"{reader} does not read its channels one after the other"
-    elif shape[:1] != (layer.weight.shape[1],):  # type: ignore[union-attr,operator]
+    elif shape[:1] != (layer.weight.shape[1],):
         return f"{reader} reads other channels"
     return ""
