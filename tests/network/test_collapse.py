@@ -67,6 +67,19 @@ def test_the_collapsed_network_computes_the_same(name: str) -> None:
     assert parameters[1] < parameters[0]
 
 
+def test_each_kernel_of_a_collapsed_cp_layer_has_rank_1() -> None:
+    """Corollary 1 (b) prints rank R for each of the R kernels."""
+    torch.manual_seed(0)
+    network = nn.Sequential(CPConv2d(3, KERNELS, 3, rank=RANK, padding=1, bias=False), *flat(KERNELS)).eval()
+    found = netpact.collapse(network, images())
+    assert isinstance(found, nn.Sequential)
+    impulses = torch.zeros(3, 3, 5, 5)
+    impulses[torch.arange(3), torch.arange(3), 2, 2] = 1
+    kernels = found[0](impulses).detach()[:, :, 1:4, 1:4].transpose(0, 1).flatten(2)
+    assert kernels.shape == (RANK, 3, 9)
+    assert [int(torch.linalg.matrix_rank(kernel)) for kernel in kernels] == [1] * RANK
+
+
 def test_a_bias_behind_which_padding_lies_takes_one_kernel_more() -> None:
     torch.manual_seed(0)
     layers = [low_rank(3, KERNELS, RANK, bias=True), conv(KERNELS, 5, 3), nn.ReLU(), *flat(5)]
