@@ -291,3 +291,9 @@ def test_bad_options_are_refused() -> None:
         cp_decompose(torch.ones(2, 2), 1, merge_spatial=True)
     with pytest.raises(PactError, match="seed: must be a Seed, got int"):
         cp_decompose(torch.ones(2, 2), 1, seed=3)  # type: ignore[arg-type]
+
+
+def test_more_components_than_entries_are_refused_before_memory_is_taken() -> None:
+    with pytest.raises(PactError, match=r"rank: must be an integer from 1 to 60, got 1000000000"):
+        cp_decompose(random_tensor(3, 4, 5), 10**9)
+    assert cp_decompose(random_tensor(2, 2, 2), 8, options=ALSOptions(sweeps=3, starts=1)).rank <= 8

@@ -71,6 +71,8 @@ def cp_decompose(
     check_instance(seed, Seed, where="seed")
     values, exponent = prepare_tensor(tensor, least_order=3 if check_flag(merge_spatial, where="merge_spatial") else 2)
     shape = tuple(values.shape)
+    # As many components as entries are always enough; far more would only fill the memory.
+    check_integer(rank, where="rank", least=1, most=max(1, values.numel()))
     run = _Run(values.flatten(2) if merge_spatial else values, rank, options)
     best = _Fit(values.new_zeros(0), [values.new_zeros(size, 0) for size in run.tensor.shape], (0.0,), 0, True)
     if run.norm:

@@ -27,7 +27,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 MLP: _QUICK,
                 CONV: replace(_QUICK, model="lenet5", epochs=20, data="fashion_mnist"),
                 RESNET: replace(_CIFAR, model="resnet:8-8-1"),
-                DENSENET: replace(_CIFAR, model="densenet:7-8-1", least=0.6),  # it has 8,000 weights
+                DENSENET: replace(_CIFAR, model="densenet:7-8-1", epochs=60, least=0.6),  # it has 8,000 weights
             },
             tested=2000,
         ),
