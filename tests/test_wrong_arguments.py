@@ -34,9 +34,11 @@ VERBS = {
     "collapse": 2,
     "compare_with_lemmas": 3,
     "compare_with_tensor_lemmas": 4,
+    "compare_with_pruning_lemmas": 4,
     "compress": 2,
     "cp_decompose": 2,
     "deviation_bound": 3,
+    "distributed_sparsity": 1,
     "estimate_bounds": 3,
     "estimation_error": 2,
     "explain_collapse": 2,
@@ -60,6 +62,8 @@ VERBS = {
     "sample_size": 2,
     "save_weights": 2,
     "seal": 1,
+    "sketch_recover": 2,
+    "sketch_sizes": 2,
     "sort_samples": 1,
     "search": 2,
     "trace": 2,
@@ -89,6 +93,7 @@ class Case:
         sizes: Any = {"kernel": (2, 2), "pooled": (1, 1)}
         complexity = netpact.model_complexity("cnn", **sizes, kernels=2)
         conditions = Conditions(isometry=Isometry(1.0, 1.0), inputs=InputCovariance.independent(), noise_std=1.0)
+        sketcher = netpact.Sketcher(shape=(4, 4), sides=(4, 4), ones=2)
         self.calls: dict[str, tuple[Callable[..., object], list[Any]]] = {
             "Monitor": (netpact.Monitor, [data]),
             "Pact.from_bytes": (netpact.Pact.from_bytes, [pact.to_bytes()]),
@@ -104,6 +109,10 @@ class Case:
             "collapse": (netpact.collapse, [module, data]),
             "compare_with_lemmas": (netpact.compare_with_lemmas, [network, compressed, data]),
             "compare_with_tensor_lemmas": (netpact.compare_with_tensor_lemmas, [network, compressed, data, None]),
+            "compare_with_pruning_lemmas": (netpact.compare_with_pruning_lemmas, [network, 0.1, data, None]),
+            "distributed_sparsity": (netpact.distributed_sparsity, [np.ones((3, 3))]),
+            "sketch_recover": (netpact.sketch_recover, [sketcher.measure(np.eye(4, dtype=np.int64)), sketcher]),
+            "sketch_sizes": (netpact.sketch_sizes, [network, netpact.Sketch()]),
             "compress": (netpact.compress, [network, netpact.Quantize(bits=4)]),
             "cp_decompose": (netpact.cp_decompose, [np.ones((3, 3)), 1]),
             "estimate_bounds": (netpact.estimate_bounds, [module, data, None]),

@@ -20,10 +20,12 @@ class MethodConformance:
 
     sizes  instances whose message grows from one to the next
     bad    options that the method refuses at construction
+    linear whether it takes a network of one linear layer
     """
 
     sizes: ClassVar[list[Method]]
     bad: ClassVar[list[dict[str, Any]]]
+    linear: ClassVar[bool] = True
 
     @pytest.fixture(params=["linear", "mixed"])
     def network(self, request: pytest.FixtureRequest) -> Network:

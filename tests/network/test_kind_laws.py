@@ -112,15 +112,17 @@ WEAKER: dict[str, tuple[Law, Callable[[LayerKind], LayerKind]]] = {
 }
 
 
-@pytest.mark.parametrize("weaker", WEAKER)
-@pytest.mark.parametrize("name", TIGHT)
+@pytest.mark.parametrize(
+    ("name", "weaker"),
+    [(name, weaker) for name in TIGHT for weaker in WEAKER if (name, weaker) != ("Shift", "weights")],  # it has none
+)
 def test_a_kind_that_states_less_breaks_a_law(name: str, weaker: str) -> None:
     """On layers for which the constants are tight."""
     (worst, make), (law, weaken) = TIGHT[name], WEAKER[weaker]
     layer, other = make().double(), make().double()
     with torch.no_grad():
-        other.weight.add_(0.05 * torch.sign(other.weight))
-        other.bias.add_(0.05)
+        for key, parameter in other.named_parameters():
+            parameter.add_(0.05 if key == "bias" else 0.05 * torch.sign(parameter))
     kind = KINDS.of(layer)
     law(kind, layer, other, worst.shape)
     with pytest.raises(AssertionError):

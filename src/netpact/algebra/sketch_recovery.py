@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from netpact.algebra.sketch_decoding import decode_sketch
 from netpact.algebra.sketch_l1 import recover_l1
 from netpact.algebra.sketch_peeling import peel
-from netpact.algebra.sketching import EXACT, Array, Integers, Sketcher, check_finite
+from netpact.algebra.sketching import EXACT, Array, Integers, Sketcher, check_finite, read_array
 from netpact.core.checks import check_choice, check_instance, check_integer, check_number
 from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
@@ -73,7 +73,7 @@ def sketch_recover(
     tolerance  "l1": the gap at which it ends
     """
     check_instance(sketcher, Sketcher, where="sketcher", hint="Sketcher(shape=..., sides=..., ones=...)")
-    given = np.asarray(values)
+    given = read_array(values, where="values")
     if given.shape != sketcher.size:
         raise PactError(f"must be a matrix of shape {sketcher.size}, got {given.shape}", where="values")
     largest = check_finite(given, where="values")

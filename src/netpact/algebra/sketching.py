@@ -88,7 +88,7 @@ class Sketcher:
 
     def measure(self, matrix: ArrayLike) -> Integers | Array:
         """The sketch of a matrix: of integers in int64, exactly; of other numbers in float64."""
-        values = np.asarray(matrix)
+        values = read_array(matrix, where="matrix")
         if values.shape != self.shape:
             raise PactError(f"must be a matrix of shape {self.shape}, got {values.shape}", where="matrix")
         check_finite(values, where="matrix")
@@ -145,7 +145,7 @@ def distributed_sparsity(matrix: ArrayLike) -> DistributedSparsity:
     A tensor is taken as a matrix, its first axis against all others. The paper calls the number for columns j_r and
     that for rows j_c. That the diagonal be nonzero, which it asks for too, is no part of the numbers.
     """
-    values = np.asarray(matrix)
+    values = read_array(matrix, where="matrix")
     if values.ndim < 2:
         raise PactError(f"must be a matrix or a tensor, got {values.ndim} dimensions", where="matrix")
     check_finite(values, where="matrix")
@@ -159,6 +159,14 @@ def sketch_side(sparsity: int, size: int) -> int:
     check_integer(sparsity, where="sparsity", least=1)
     check_integer(size, where="size", least=1)
     return max(1, math.ceil(math.sqrt(sparsity * size) * math.log(size)))
+
+
+def read_array(values: object, *, where: str) -> NDArray[np.generic]:
+    """What numpy makes an array of; a tensor may need gradients."""
+    try:
+        return np.asarray(values.detach() if hasattr(values, "detach") else values)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise PactError(f"must be an array of numbers, got {type(values).__name__}", where=where) from error
 
 
 def check_finite(values: NDArray[np.generic], *, where: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from netpact.algebra.pruning import magnitude_masks
 from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor
-from netpact.core.checks import check_choice, check_integer, check_number
+from netpact.core.checks import check_choice, check_instance, check_integer, check_number
 from netpact.core.display import Displayed, Row
 from netpact.core.progress import Progress
 from netpact.methods.approximations import PrunedEntries, as_array, code_network
@@ -122,6 +122,8 @@ class SketchSizes(Displayed):
 
 def sketch_sizes(network: Network, method: Sketch, *, progress: Progress | None = None) -> SketchSizes:
     """What each weight tensor takes as a sketch and entry by entry, after the method's pruning and rounding."""
+    check_instance(network, Network, where="network", hint="trace(module, data) gives one")
+    check_instance(method, Sketch, where="method", hint="write Sketch(keep=0.05)")
     plain = method._direct(network)
     rows = [
         TensorSizes(
