@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -161,7 +161,7 @@ def sketch_side(sparsity: int, size: int) -> int:
     return max(1, math.ceil(math.sqrt(sparsity * size) * math.log(size)))
 
 
-def read_array(values: object, *, where: str) -> NDArray[np.generic]:
+def read_array(values: object, *, where: str) -> NDArray[Any]:
     """What numpy makes an array of; a tensor may need gradients."""
     try:
         return np.asarray(values.detach() if hasattr(values, "detach") else values)
