@@ -99,8 +99,13 @@ def test_what_has_no_rule_is_refused_by_name(name: str) -> None:
     with pytest.raises(PactError, match="no rounding bound is known") as caught:
         count_errors(Computes(way), data().train, arithmetic="float32")
     assert said in caught.value.what
-    with pytest.raises(PactError, match=said):
-        trace(Computes(way), data())
+    # No file would hold it, in whatever arithmetic; and a network that changes itself is no fixed function.
+    never = {"outside": said, "numpy": "neither parameter nor buffer", "in place": "two runs on the same samples"}
+    if name in never:
+        with pytest.raises(PactError, match=never[name]):
+            trace(Computes(way), data())
+    else:
+        assert any(said in operation for operation in trace(Computes(way), data()).unruled)
 
 
 def test_the_whole_way_from_module_to_certificate() -> None:

@@ -28,12 +28,12 @@ def with_nan() -> torch.Tensor:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "layer": (lambda: operator_norm(nn.ReLU()), "ReLU.*allowed: Linear, Conv1d, Conv2d"),
     "subclass": (lambda: operator_norm(OwnConvolution(2, 2, 3)), "OwnConvolution.*convolution_norm"),
-    "conv3d": (lambda: operator_norm(nn.Conv3d(2, 2, 3)), "Conv3d"),
+    "lazy": (lambda: operator_norm(nn.Bilinear(2, 2, 3)), "Bilinear"),
     "nan": (lambda: convolution_norm(with_nan()), "weight: it holds NaN or infinity"),
     "infinite": (lambda: matrix_norm(torch.tensor([[float("inf")]])), "NaN or infinity"),
     "whole numbers": (lambda: matrix_norm(torch.ones(2, 2, dtype=torch.int64)), "floating-point.*int64"),
     "not a tensor": (lambda: matrix_norm([[1.0]]), "tensor.*list"),  # type: ignore[arg-type]
-    "dimensions": (lambda: convolution_norm(torch.ones(3, 3)), r"3 or 4 dimensions.*\(3, 3\)"),
+    "dimensions": (lambda: convolution_norm(torch.ones(3, 3)), r"3 or 4 or 5 dimensions.*\(3, 3\)"),
     "matrix dimensions": (lambda: matrix_norm(WEIGHT), "2 dimensions"),
     "empty": (lambda: convolution_norm(torch.ones(0, 2, 3)), "with entries"),
     "groups": (lambda: convolution_norm(WEIGHT, ConvolutionOptions(groups=3)), "4 channels.*3 groups"),

@@ -16,12 +16,13 @@ from netpact.deviations import deviation_rules
 from netpact.deviations.deviation import Deviation, LayerTensor, Walk, make_deviation
 from netpact.models import build, parse_model
 from netpact.network.rounding import rules as rounding_rules
+from netpact.network.rounding.sum_rules import CONVOLUTIONS
 from netpact.network.rounding.tolerance import make_spread, rounding, value_of
 
 Call = Callable[[Tensor], Tensor]
 
 # Layers are followed as a whole; all other operations that have a rounding rule have a rule here.
-LAYERS = {"linear", "conv2d", "batch_norm"}
+LAYERS = {"linear", *CONVOLUTIONS, "batch_norm"}
 # Ways of calling in the rounding rules' tests that join tensors from outside, or mix samples.
 UNFIT = {"add": 1, "cat": 0, "mean": 1}
 

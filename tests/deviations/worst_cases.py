@@ -74,7 +74,7 @@ def pair(case: Worst) -> tuple[nn.Module, nn.Module, Tensor]:
     return Chosen(case, step=0.0).eval(), Chosen(case, step=STEP).eval(), torch.zeros(1, 1)
 
 
-FLAT, MAPS = (4,), (2, 4, 4)
+FLAT, MAPS, SOLID = (4,), (2, 4, 4), (2, 2, 4, 2)
 CORNER = ((0, 0, 0),)
 HALF = STEP / 2
 
@@ -94,7 +94,11 @@ WORST: dict[str, Worst] = {
     "clone": Worst(MAPS, lambda x: x.clone()),
     "detach": Worst(MAPS, lambda x: x.detach()),
     "dropout": Worst(MAPS, nn.Dropout().eval()),
+    "dropout1d": Worst((2, 4), nn.Dropout1d().eval()),
     "dropout2d": Worst(MAPS, nn.Dropout2d().eval()),
+    "dropout3d": Worst(SOLID, nn.Dropout3d().eval()),
+    "alpha_dropout": Worst(MAPS, nn.AlphaDropout().eval()),
+    "feature_alpha_dropout": Worst(MAPS, nn.FeatureAlphaDropout().eval()),
     "pad": Worst(MAPS, lambda x: functional.pad(x, (1, 1, 1, 1), mode="replicate"), at=CORNER),
     "expand": Worst((1, 4), lambda x: x.expand(-1, 5, -1)),
     "repeat": Worst(FLAT, lambda x: x.repeat(1, 3)),
@@ -121,11 +125,19 @@ WORST: dict[str, Worst] = {
     # means, sums, the largest of some
     "avg_pool1d": Worst((2, 6), lambda x: functional.avg_pool1d(x, 2)),
     "avg_pool2d": Worst(MAPS, lambda x: functional.avg_pool2d(x, 2)),
+    "avg_pool3d": Worst(SOLID, lambda x: functional.avg_pool3d(x, 2)),
+    "adaptive_avg_pool1d": Worst((2, 6), lambda x: functional.adaptive_avg_pool1d(x, 3)),
+    "adaptive_avg_pool3d": Worst(SOLID, lambda x: functional.adaptive_avg_pool3d(x, 1)),
     "adaptive_avg_pool2d": Worst(MAPS, lambda x: functional.adaptive_avg_pool2d(x, 2)),
     "mean": Worst(MAPS, lambda x: x.mean(dim=(2, 3))),
     "sum": Worst(MAPS, lambda x: x.sum(dim=(2, 3))),
     "max_pool1d": Worst((1, 5), lambda x: functional.max_pool1d(x, 3, 2), at=((0, 2),)),
     "max_pool2d": Worst((1, 5, 5), lambda x: functional.max_pool2d(x, 3, 2), at=((0, 2, 2),)),
+    "max_pool3d": Worst((1, 3, 3, 5), lambda x: functional.max_pool3d(x, 3, 2), at=((0, 1, 1, 2),)),
+    "adaptive_max_pool1d": Worst((1, 5), lambda x: functional.adaptive_max_pool1d(x, 3), at=((0, 1),)),
+    "adaptive_max_pool3d": Worst(
+        (1, 5, 2, 2), lambda x: functional.adaptive_max_pool3d(x, (3, 1, 1)), at=((0, 1, 0, 0),)
+    ),
     "adaptive_max_pool2d": Worst((1, 5, 5), lambda x: functional.adaptive_max_pool2d(x, 3), at=((0, 1, 1),)),
     "amax": Worst((2, 4), lambda x: x.amax(dim=2), at=((0, 1), (1, 3))),
     "amin": Worst((2, 2), lambda x: (-x).amin(dim=2), at=((0, 1), (1, 0))),
@@ -180,6 +192,20 @@ def _filled(layer: Any, weight: Tensor | None = None) -> Any:
 LAYERS: dict[str, tuple[Worst, Callable[[], Any]]] = {
     "Linear": (Worst((2,), lambda x: x, at=((1,),)), lambda: _filled(nn.Linear(2, 3), torch.eye(3, 2) * 2.0)),
     "Conv2d": (Worst((1, 6, 6), lambda x: x), lambda: _filled(nn.Conv2d(1, 2, 1), torch.full((2, 1, 1, 1), 0.7))),
+    "Conv1d": (Worst((1, 6), lambda x: x), lambda: _filled(nn.Conv1d(1, 2, 1), torch.full((2, 1, 1), 0.7))),
+    "Conv3d": (Worst((1, 2, 3, 2), lambda x: x), lambda: _filled(nn.Conv3d(1, 2, 1), torch.full((2, 1, 1, 1, 1), 0.7))),
+    "ConvTranspose1d": (
+        Worst((2, 3), lambda x: x),
+        lambda: _filled(nn.ConvTranspose1d(2, 1, 2, stride=2), torch.full((2, 1, 2), 0.7)),
+    ),
+    "ConvTranspose2d": (
+        Worst((2, 3, 2), lambda x: x),
+        lambda: _filled(nn.ConvTranspose2d(2, 1, 2, stride=2), torch.full((2, 1, 2, 2), 0.7)),
+    ),
+    "ConvTranspose3d": (
+        Worst((2, 2, 1, 2), lambda x: x),
+        lambda: _filled(nn.ConvTranspose3d(2, 1, 1), torch.full((2, 1, 1, 1, 1), 0.7)),
+    ),
     "BatchNorm1d": (Worst((2,), lambda x: x, at=((1,),)), lambda: _filled(nn.BatchNorm1d(2), torch.tensor([0.3, 3.0]))),
     "BatchNorm2d": (Worst(MAPS, lambda x: x, at=CORNER), lambda: _filled(nn.BatchNorm2d(2), torch.tensor([3.0, 1.0]))),
     "ChannelAffine": (

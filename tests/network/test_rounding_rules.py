@@ -22,6 +22,7 @@ MEAN, VARIANCE = torch.tensor([0.3, -1.5]), torch.tensor([0.02, 4.0])
 
 Call = Callable[[Tensor], Tensor]
 VECTOR, IMAGE = (4, 6), (3, 2, 4, 4)
+LINE, SOLID = (3, 2, 5), (3, 2, 3, 4, 3)
 
 
 def typed(constant: Tensor, like: Tensor) -> Tensor:
@@ -34,6 +35,20 @@ CALLS: dict[str, list[tuple[tuple[int, ...], Call]]] = {
         (IMAGE, lambda x: functional.conv2d(x, typed(KERNEL, x), typed(BIAS, x), stride=2, padding=1)),
         (IMAGE, lambda x: functional.conv2d(x, typed(KERNEL[:2, :1], x), None, 1, 0, 1, 2)),
     ],
+    "conv1d": [(LINE, lambda x: functional.conv1d(x, typed(KERNEL[:, :, 0], x), typed(BIAS, x), 2, 1))],
+    "conv3d": [(SOLID, lambda x: functional.conv3d(x, typed(KERNEL[..., None], x), typed(BIAS, x), padding=1))],
+    "conv_transpose1d": [
+        (LINE, lambda x: functional.conv_transpose1d(x, typed(KERNEL[:2, :, 0], x), stride=2)),
+        (LINE, lambda x: functional.conv_transpose1d(x, typed(KERNEL[:2, :, 0], x), None, 1, 0, 0, 2)),
+    ],
+    "conv_transpose2d": [
+        (IMAGE, lambda x: functional.conv_transpose2d(x, typed(KERNEL[:2], x), typed(BIAS[:2], x), 2, 1, 1)),
+        (IMAGE, lambda x: functional.conv_transpose2d(x, typed(KERNEL[:2], x), groups=2, dilation=2)),
+    ],
+    "conv_transpose3d": [(SOLID, lambda x: functional.conv_transpose3d(x, typed(KERNEL[:2, ..., None], x)))],
+    "avg_pool3d": [(SOLID, lambda x: functional.avg_pool3d(x, 2, 1))],
+    "adaptive_avg_pool1d": [(LINE, lambda x: functional.adaptive_avg_pool1d(x, 3))],
+    "adaptive_avg_pool3d": [(SOLID, lambda x: functional.adaptive_avg_pool3d(x, (2, 1, 2)))],
     "avg_pool2d": [
         (IMAGE, lambda x: functional.avg_pool2d(x, 3, 1, 1)),
         (IMAGE, lambda x: functional.avg_pool2d(x, 2, divisor_override=-3)),
@@ -124,6 +139,9 @@ CALLS: dict[str, list[tuple[tuple[int, ...], Call]]] = {
     "__getitem__": [(IMAGE, lambda x: x[:, :, 1:, ::2])],
     "max_pool2d": [(IMAGE, lambda x: functional.max_pool2d(x, 3, 2, 1))],
     "max_pool1d": [(IMAGE[:3], lambda x: functional.max_pool1d(x, 3, 1, 1))],
+    "max_pool3d": [(SOLID, lambda x: functional.max_pool3d(x, 2, 1))],
+    "adaptive_max_pool1d": [(LINE, lambda x: functional.adaptive_max_pool1d(x, 3))],
+    "adaptive_max_pool3d": [(SOLID, lambda x: functional.adaptive_max_pool3d(x, 2))],
     "adaptive_max_pool2d": [(IMAGE, lambda x: functional.adaptive_max_pool2d(x, (3, 1)))],
     "unflatten": [(IMAGE, nn.Unflatten(1, (2, 1)))],
     "swapaxes": [(IMAGE, lambda x: x.swapaxes(1, 3))],
@@ -141,6 +159,10 @@ CALLS: dict[str, list[tuple[tuple[int, ...], Call]]] = {
     "channel_shuffle": [((3, 4, 2, 2), nn.ChannelShuffle(2))],
     "stack": [(IMAGE, lambda x: torch.stack([x, x.flip(1)], dim=1))],
     "dropout": [(IMAGE, lambda x: functional.dropout(x, 0.5, training=False))],
+    "dropout1d": [(LINE, lambda x: functional.dropout1d(x, 0.5, training=False))],
+    "dropout3d": [(SOLID, lambda x: functional.dropout3d(x, 0.5, training=False))],
+    "alpha_dropout": [(IMAGE, lambda x: functional.alpha_dropout(x, 0.5, training=False))],
+    "feature_alpha_dropout": [(IMAGE, lambda x: functional.feature_alpha_dropout(x, 0.5, training=False))],
     "dropout2d": [(IMAGE, lambda x: functional.dropout2d(x, 0.5, training=False))],
 }
 

@@ -138,7 +138,7 @@ def test_unsupported_networks_are_refused_by_name(name: str) -> None:
     with pytest.raises(UnsupportedNetworkError) as raised:
         trace(module, drawn(4))
     assert raised.value.where == type(module).__name__
-    assert "BatchNorm1d, BatchNorm2d, ChannelAffine, Conv2d, Linear" in raised.value.hint
+    assert "docs/networks.md" in raised.value.hint
     for line in lines:
         assert any(line in problem for problem in raised.value.problems), f"{line} is not in {raised.value.problems}"
     assert torch.equal(state, torch.random.get_rng_state())
@@ -146,22 +146,16 @@ def test_unsupported_networks_are_refused_by_name(name: str) -> None:
 
 def test_all_problems_are_named_at_once() -> None:
     module = With(
-        lambda s, x: (s.head(x).exp(), x),
-        memory=nn.LSTM(4, 4),
+        lambda s, x: (s.head(x), x),
         scale=nn.Parameter(torch.ones(1).half()),
         kept=torch.ones(2),
-        spare=nn.Linear(2, 2),
     )
     with pytest.raises(UnsupportedNetworkError) as raised:
         trace(module, drawn(4))
     wanted = (
-        "memory (LSTM): holds parameters",
-        "the module itself (With): holds parameters",
         "scale is torch.float16",
         "kept: outside parameters and buffers",
-        "operation exp: no rule",
         "it returns tuple",
-        "spare: has parameters but does not run",
     )
     for line in wanted:
         assert sum(line in problem for problem in raised.value.problems) == 1, line

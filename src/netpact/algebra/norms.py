@@ -55,7 +55,10 @@ def operator_norm(
     return convolution_norm(layer.weight, options, image_size=image_size, slack=slack)
 
 
-_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.ConvTranspose2d)
+_CONVOLUTIONS = (
+    *(nn.Conv1d, nn.Conv2d, nn.Conv3d),
+    *(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
+)
 
 
 def matrix_norm(weight: Tensor) -> OperatorNorm:
@@ -79,7 +82,7 @@ def convolution_norm(
     image_size: int | Sequence[int] | None = None,
     slack: float = _SLACK,
 ) -> OperatorNorm:
-    """The operator norm of the convolution with torch's weight (out, in / groups, taps...), one or two axes.
+    """The operator norm of the convolution with torch's weight (out, in / groups, taps...), up to three axes.
 
         |A|_op <= gain of the padding * sup_f lambda_max(G(f))^(1/2)        (geometry.py, symbol.py)
         sup_f <= max over the grid / cos^2(pi D / (2 n)) per axis           (grids.py)
@@ -88,7 +91,7 @@ def convolution_norm(
     itself does to an image (waves.py).
     """
     check_number(slack, where="slack", above=0, most=1)
-    kernel, exponent = prepare_weight(weight, dimensions=(3, 4))
+    kernel, exponent = prepare_weight(weight, dimensions=(3, 4, 5))
     if kernel.shape[0] % options.groups:
         raise PactError(f"{kernel.shape[0]} channels do not split into {options.groups} groups", where="groups")
     axes = options.along_axes(tuple(kernel.shape[2:]))

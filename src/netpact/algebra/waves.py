@@ -14,8 +14,8 @@ from netpact.core.errors import PactError
 
 _UNIT = 2.0**-53
 _PAD_MODES = {"zeros": "constant", "circular": "circular", "reflect": "reflect", "replicate": "replicate"}
-_CONVOLVE = {1: functional.conv1d, 2: functional.conv2d}
-_TRANSPOSED = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d}
+_CONVOLVE = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
+_TRANSPOSED = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 
 
 def convolve(images: Tensor, weight: Tensor, options: ConvolutionOptions) -> Tensor:

@@ -28,7 +28,8 @@ def _input_norm(facts: Facts) -> float:
 
 
 def _foreign(facts: Facts) -> tuple[str, ...]:
-    return tuple(layer.name for layer in facts.network.layers if layer.kind not in KINDS.measured())
+    known = (layer.name for layer in facts.network.layers if layer.kind not in KINDS.measured())
+    return (*known, *facts.network.others)
 
 
 def _has_biases(facts: Facts) -> bool:

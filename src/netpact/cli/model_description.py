@@ -39,6 +39,7 @@ def describe_model(name: str, options: ModelOptions, *, json: bool) -> None:
                 "weights": "initial" if weights is None else weights.name,
                 "layers": [row.to_json() for row in table.rows],
                 "refused": list(table.problems),
+                "without_rounding_rule": list(table.unruled),
                 "version": __version__,
             }
         )
@@ -54,6 +55,13 @@ def describe_model(name: str, options: ModelOptions, *, json: bool) -> None:
         "spectral norms are proven: lower for the image sizes seen here, upper for all sizes.",
         markup=False,
     )
+    if table.unruled:
+        people.print(
+            f"no rounding rule for: {', '.join(table.unruled)}. It can be compressed, and certified as run: "
+            "--arithmetic as-run",
+            markup=False,
+        )
+        return
     if not table.problems:
         people.print("supported: it can be compressed and certified")
         return

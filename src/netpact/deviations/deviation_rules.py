@@ -188,9 +188,12 @@ def _sides(value: Any, windows: Sides) -> Sides:
     return given * len(windows) if len(given) == 1 else given
 
 
-def _adaptive_max_pool(step: Step) -> Tensor:
-    sides, windows = (tuple(value_of(image).shape[-2:]) for image in (step.first.held, step.result))
-    return step.picked(adaptive_pool_constant(sides=sides, windows=windows) * step.first.bound)
+def _adaptive_max_pool(axes: int) -> Callable[[Step], Tensor]:
+    def rule(step: Step) -> Tensor:
+        sides, windows = (tuple(value_of(image).shape[-axes:]) for image in (step.first.held, step.result))
+        return step.picked(adaptive_pool_constant(sides=sides, windows=windows) * step.first.bound)
+
+    return rule
 
 
 def _largest(step: Step) -> Tensor:
@@ -239,9 +242,8 @@ _RULES: dict[str, Callable[[Step], Any]] = {
     **dict.fromkeys(SUMS, _add),
     **{name: _average(terms_of) for name, (_, terms_of) in AVERAGES.items()},
     **dict.fromkeys(POINTWISE, _pointwise),
-    "max_pool1d": _max_pool(1),
-    "max_pool2d": _max_pool(2),
-    "adaptive_max_pool2d": _adaptive_max_pool,
+    **{f"max_pool{axes}d": _max_pool(axes) for axes in (1, 2, 3)},
+    **{f"adaptive_max_pool{axes}d": _adaptive_max_pool(axes) for axes in (1, 2, 3)},
     "amax": _largest,
     "amin": _largest,
     "orient": _orient,

@@ -39,13 +39,11 @@ def assemble(context: Context, rows: Sequence[Definition], provenance: MeasurePr
 
 
 def _warnings(context: Context, rows: Sequence[Definition]) -> tuple[str, ...]:
-    """What the rows say of each layer, each sentence once."""
-    layers = context.structure.layers
-    return tuple(
-        dict.fromkeys(
-            f"{layer.name}: {words}" for layer in layers for row in rows for words in row.warn(layer, context)
-        )
-    )
+    """What is left out, and what the rows say of each layer, each sentence once."""
+    layers, others = context.structure.layers, context.network.others
+    left_out = [f"left out: {', '.join(others)}; what is over all layers is over those listed"] if others else []
+    said = (f"{layer.name}: {words}" for layer in layers for row in rows for words in row.warn(layer, context))
+    return (*left_out, *dict.fromkeys(said))
 
 
 def _has_bias(part: torch.nn.Module) -> bool:

@@ -135,13 +135,16 @@ class FromBase:
 def code_network(
     network: Network, grid: Grid, approximations: Mapping[str, Approximation] | None = None, *, shared: bool = False
 ) -> Compressed:
-    """Every tensor of the network: approximated, or as it is; biases and other vectors take 8 bits, buffers all theirs.
+    """Every tensor of the network: approximated, or as it is; biases and other vectors take 8 bits, buffers all theirs,
+    and so do parameters that are integers.
 
     shared  one grid for all weights that are not approximated, instead of one for each; and one for all vectors
     """
     chosen = dict(approximations or {})
-    rest = {name: as_array(tensor) for name, tensor in network.module.named_parameters() if name not in chosen}
+    plain = {name: tensor for name, tensor in network.module.named_parameters() if name not in chosen}
+    rest = {name: as_array(tensor) for name, tensor in plain.items() if tensor.is_floating_point()}
     coded = {name: approximation.code(grid) for name, approximation in chosen.items()}
+    coded |= {name: code_buffer(tensor) for name, tensor in plain.items() if name not in rest}
     coded |= _round({name: values for name, values in rest.items() if values.ndim >= 2}, grid, shared=shared)
     coded |= _round({name: values for name, values in rest.items() if values.ndim < 2}, BIAS_GRID, shared=shared)
     coded |= {name: code_buffer(tensor) for name, tensor in network.module.named_buffers()}

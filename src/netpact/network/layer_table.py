@@ -42,6 +42,7 @@ class LayerRow:
 class LayerTable:
     """problems  what is not supported, one line each
     remedy    what to do about them
+    unruled   operations without a rounding rule: such a network is certified as run
     """
 
     rows: tuple[LayerRow, ...]
@@ -49,6 +50,7 @@ class LayerTable:
     flops: int | None
     problems: tuple[str, ...]
     remedy: str
+    unruled: tuple[str, ...] = ()
 
 
 def describe_layers(model: nn.Module, data: Data | Samples | object, *, progress: Progress | None = None) -> LayerTable:
@@ -58,7 +60,7 @@ def describe_layers(model: nn.Module, data: Data | Samples | object, *, progress
           convolutions and attention are counted.
     """
     source = as_data(data)
-    problems, remedy = _find_problems(model, source)
+    problems, remedy, unruled = _find_problems(model, source)
     module = copy.deepcopy(model).eval()
     inputs, _ = next(iter(source.train.batches(1)))
     owners = {name: part for name, part in module.named_modules() if _own_tensors(part)}
@@ -78,15 +80,16 @@ def describe_layers(model: nn.Module, data: Data | Samples | object, *, progress
         flops=None if uncounted else run.total,
         problems=problems,
         remedy=remedy,
+        unruled=unruled,
     )
 
 
-def _find_problems(model: nn.Module, data: Data) -> tuple[tuple[str, ...], str]:
+def _find_problems(model: nn.Module, data: Data) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     try:
-        trace(model, data)
+        network = trace(model, data)
     except UnsupportedNetworkError as error:
-        return error.problems, error.hint
-    return (), ""
+        return error.problems, error.hint, ()
+    return (), "", network.unruled
 
 
 def _own_tensors(part: nn.Module) -> list[Tensor]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -10,13 +12,12 @@ from torch import Tensor, nn
 
 from netpact.network.graph import Graph
 from netpact.network.recording import Recording, Run, record
+from netpact.network.refusals.hidden_state import RUN_ERRORS
 from netpact.network.refusals.obstacles import hooked
-from netpact.network.rounding.constants import Constants
+from netpact.network.rounding.constants import FOREIGN, Constants
 from netpact.network.rounding.counting import are_same
 from netpact.network.rounding.tolerance import Spread, make_spread, rounding, value_of
 
-# What a user's forward may raise when it meets inputs it was not made for.
-RUN_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 PROBE = 4  # samples in the batch that is run to look at a network
 
 
@@ -28,6 +29,7 @@ class Probed:
     graph: Graph | None = None
     runs: tuple[Run, ...] = ()
     strays: tuple[str, ...] = ()
+    unruled: tuple[str, ...] = ()
 
 
 @torch.no_grad()
@@ -35,7 +37,7 @@ def probe(module: nn.Module, inputs: Tensor, *, classes: int) -> Probed:
     """Run a float64 copy of the module several times; the global random numbers stay as they were."""
     twin = copy.deepcopy(module).double().eval()
     x = inputs.double()
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), _without_fast_paths():
         try:
             problems = _drop_hooks(twin, x)
             recording = record(twin, x)
@@ -43,12 +45,23 @@ def probe(module: nn.Module, inputs: Tensor, *, classes: int) -> Probed:
             return Probed((f"it does not run on inputs of shape {tuple(inputs.shape[1:])}: {error}",))
         problems += _look_at_output(recording, (len(inputs), classes))
         is_usable = recording.graph is not None and not problems
-        followed, unknown = _follow(twin, x)
-        problems += unknown
+        followed, unruled = _follow(twin, x)
+        problems += [f"operation {name}: no file would hold it" for name in unruled if FOREIGN in name]
         problems += [f"operation {name}: what runs next could depend on the sample" for name in recording.exits]
         if is_usable and isinstance(recording.output, Tensor):
             problems += _compare_runs(twin, x, recording.output, followed)
-    return Probed(tuple(problems), recording.graph, recording.runs, recording.strays)
+    return Probed(tuple(problems), recording.graph, recording.runs, recording.strays, unruled)
+
+
+@contextmanager
+def _without_fast_paths() -> Iterator[None]:
+    """As a decoded network runs: see coding/format/arithmetic.py."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
 
 
 def _drop_hooks(twin: nn.Module, x: Tensor) -> list[str]:
@@ -82,7 +95,7 @@ def _look_at_output(recording: Recording, shape: tuple[int, int]) -> list[str]:
     return problems
 
 
-def _follow(twin: nn.Module, x: Tensor) -> tuple[Tensor | None, list[str]]:
+def _follow(twin: nn.Module, x: Tensor) -> tuple[Tensor | None, tuple[str, ...]]:
     """The logits as the rounding rules compute them, and every operation that has no rule."""
     start = make_spread(x.clone(), torch.zeros_like(x))
     with rounding("float64", collect=True) as run, Constants(twin):
@@ -90,14 +103,10 @@ def _follow(twin: nn.Module, x: Tensor) -> tuple[Tensor | None, list[str]]:
             logits = twin(start)
         except RUN_ERRORS as error:
             # An operation without a rule may hand on something that the next one cannot take.
-            return None, _name_unknown(run.unknown) or [f"its operations cannot be followed: {error}"]
+            return None, tuple(sorted({*run.unknown})) or (f"what follows: {error}",)
     if run.unknown:
-        return None, _name_unknown(run.unknown)
-    return (value_of(logits), []) if isinstance(logits, Spread) else (None, [])
-
-
-def _name_unknown(names: list[str]) -> list[str]:
-    return [f"operation {name}: no rule for it" for name in sorted(set(names))]
+        return None, tuple(sorted({*run.unknown}))
+    return (value_of(logits), ()) if isinstance(logits, Spread) else (None, ())
 
 
 def _compare_runs(twin: nn.Module, x: Tensor, logits: Tensor, followed: Tensor | None) -> list[str]:

@@ -47,6 +47,9 @@ class Network:
     strays    parameters that are also used outside their layers, as in linear(x, self.fc.weight.T). What is computed
               from them carries a rounding bound like everything else; deviation bounds, by layers, refuse
     rewrites  what fold_batch_norm or remove_filters changed in the module: written into the file
+    others    modules with parameters that are no layers here: of a kind that the theory does not know, never run, or
+              run on constants. Their parameters are coded like all others; measurements and theorems leave them out
+    unruled   operations without a rounding rule: no proven arithmetic, the network can be certified as run
     """
 
     module: nn.Module
@@ -56,6 +59,8 @@ class Network:
     graph: Graph
     strays: tuple[str, ...] = ()
     rewrites: tuple[Step, ...] = ()
+    others: tuple[str, ...] = ()
+    unruled: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> int:
@@ -162,14 +167,14 @@ def trace(model: AnyModule, data: Data | Samples | object) -> Network:
     inputs, _ = next(iter(source.train.batches(PROBE)))
     probed = probe(module, torch.from_numpy(inputs), classes=source.classes)
     problems += probed.problems
-    layers, further = _layers(module, probed)
+    layers, others, further = _layers(module, probed)
     problems += further
     if problems or probed.graph is None:
         raise UnsupportedNetworkError(problems, where=where)
     drop_hooks(module)
     architecture, rewrites = _architecture(module, source)
     name = where if isinstance(architecture, OwnModule) else str(architecture)
-    return Network(module, architecture, layers, name, probed.graph, probed.strays, rewrites)
+    return Network(module, architecture, layers, name, probed.graph, probed.strays, rewrites, others, probed.unruled)
 
 
 def _architecture(module: nn.Module, data: Data) -> tuple[Architecture | OwnModule, tuple[Step, ...]]:
@@ -184,21 +189,22 @@ def _architecture(module: nn.Module, data: Data) -> tuple[Architecture | OwnModu
     return OwnModule(data.input_shape, data.classes), rewrites
 
 
-def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], list[str]]:
-    """The runs of layers with parameters, and what is wrong with them; nothing is known of a network that did not run.
+def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], tuple[str, ...], list[str]]:
+    """The runs of layers with parameters, the modules with parameters that are no layers, and what is wrong.
 
-    Batch norm without parameters of its own is a layer too: it holds its running statistics.
+    Nothing is known of a network that did not run. Batch norm without parameters of its own is a layer too: it holds
+    its running statistics.
     """
     parts = {name: part for name, part in module.named_modules() if KINDS.find(part) and _has_tensors(part)}
     if not probed.runs:
-        return (), []
+        return (), (), []
     layers: list[Layer] = []
-    problems = []
+    on_constants = []
     for run in probed.runs:
         if run.name not in parts:
             continue
         if run.node is None:
-            problems.append(f"{run.name}: runs on something that does not come from the input")
+            on_constants.append(run.name)
             continue
         part = parts[run.name]
         weight = getattr(part, "weight", None)
@@ -206,9 +212,19 @@ def _layers(module: nn.Module, probed: Probed) -> tuple[tuple[Layer, ...], list[
         count = sum(parameter.numel() for parameter in part.parameters(recurse=False))
         kind = KINDS.of(part).name
         layers.append(Layer(len(layers) + 1, run.name, kind, shape, count, run.call, run.node))
-    ran = {run.name for run in probed.runs}
-    problems += [f"{name}: has parameters but does not run" for name in parts if name not in ran]
-    return tuple(layers), problems
+    found = {layer.name for layer in layers}
+    problems = [
+        f"{name}: runs on something that does not come from the input, and elsewhere on what does"
+        for name in dict.fromkeys(on_constants)
+        if name in found
+    ]
+    holders = [name for name, part in module.named_modules() if any(True for _ in part.parameters(recurse=False))]
+    others = [_place(name, module) for name in holders if name not in found]
+    return tuple(layers), tuple(others), problems
+
+
+def _place(name: str, module: nn.Module) -> str:
+    return f"{name or 'the module itself'} ({type(module.get_submodule(name)).__name__})"
 
 
 def _has_tensors(part: nn.Module) -> bool:

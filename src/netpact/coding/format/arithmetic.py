@@ -7,6 +7,8 @@ A certificate covers sums and products in the stated precision, in any order. To
     cuDNN       may choose such an algorithm too, and uses TF32 for convolutions unless told not to
     precision   set_float32_matmul_precision, fp32_precision and allow_tf32 let float32 products run in bfloat16 or TF32
     autocast    runs float32 layers in a 16-bit format
+    fast paths  TransformerEncoder and MultiheadAttention in eval mode: other kernels than those of the layers they are
+                made of, which set the outputs of padded places to 0
 
 So each call of the network, and of each of its linear and convolution layers, runs with these switched off and puts
 them back afterwards. That takes some ten microseconds. Raising an error instead would leave the network unusable where
@@ -114,7 +116,10 @@ def _give_back() -> None:
 def _settings() -> tuple[_Setting, ...]:
     """What this build of torch has to be told. Its own functions: the public ones warn."""
     core = torch._C
-    settings = [_Setting(core._get_nnpack_enabled, core._set_nnpack_enabled, (False,))]
+    settings = [
+        _Setting(core._get_nnpack_enabled, core._set_nnpack_enabled, (False,)),
+        _Setting(torch.backends.mha.get_fastpath_enabled, torch.backends.mha.set_fastpath_enabled, (False,)),
+    ]
     if core._has_mkldnn_acl:  # on ARM oneDNN may hand a convolution to Winograd kernels
         settings.append(_Setting(core._get_mkldnn_enabled, core._set_mkldnn_enabled, (False,)))
     on_gpu = torch.version.cuda is not None or torch.version.hip is not None

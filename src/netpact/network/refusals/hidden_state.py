@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 import torch
@@ -13,6 +15,9 @@ from netpact.network.refusals.code_constants import check_constants
 from netpact.network.refusals.reading import no_files, watch_forward
 
 _HINT = "register it with register_buffer, so that it is written into the file"
+_FEW = 4  # samples, to see which tensors a run uses
+# What a user's forward may raise when it meets inputs it was not made for.
+RUN_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 _REGISTERED = {"_parameters", "_buffers", "_modules"}
 
 
@@ -63,6 +68,7 @@ def open_own_module(
     with torch.no_grad():
         x = torch.from_numpy(inputs)
         outputs = [module(x.to(next(module.parameters()).dtype)) for module in loaded]
+        _refuse_foreign(loaded[0], x[:_FEW])
     check_constants(loaded[0])  # again: what a first run has kept shows now
     if not all(torch.equal(outputs[0], other) for other in outputs[1:]):
         raise PactError(
@@ -71,6 +77,18 @@ def open_own_module(
             hint=_HINT,
         )
     return loaded[0]
+
+
+def _refuse_foreign(module: nn.Module, x: Tensor) -> None:
+    """Tensors that forward takes from elsewhere; what rules are known for what it computes does not matter here."""
+    from netpact.network.rounding.constants import FOREIGN, Constants
+    from netpact.network.rounding.tolerance import make_spread, rounding
+
+    twin, start = copy.deepcopy(module).double(), make_spread(x.double(), torch.zeros_like(x).double())
+    with rounding("float64", collect=True) as run, Constants(twin), suppress(*RUN_ERRORS):
+        twin(start)
+    if found := [name for name in run.unknown if FOREIGN in name]:
+        raise PactError(f"operation {found[0]}: no file would hold it", where=type(module).__name__, hint=_HINT)
 
 
 def _make(model: Callable[[], nn.Module], *, seed: int) -> nn.Module:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
 from netpact.core.errors import PactError
-from netpact.network.kinds import KINDS
 from netpact.network.refusals.code_constants import look_for_constants
 from netpact.network.refusals.hidden_state import hidden_tensors
 
@@ -25,7 +23,7 @@ class UnsupportedNetworkError(PactError):
         super().__init__(
             "the network is not supported:\n  " + "\n  ".join(problems),
             where=where,
-            hint=f"layers with parameters may be {', '.join(KINDS.types())}; docs/networks.md says how to fix the rest",
+            hint="docs/networks.md says what is supported, and how to fix the rest",
         )
 
 
@@ -73,18 +71,11 @@ def _look_at_part(name: str, part: nn.Module) -> tuple[list[str], bool]:
         names = ", ".join(key for key, _ in part.get_submodule("parametrizations").named_children())
         how = "torch.nn.utils.parametrize.remove_parametrizations"
         problems.append(f"{place}: its {names} is computed from other tensors: use {how}")
-    elif KINDS.find(part) is None and _holds_parameters(part) and not _has_own_message(name, part):
-        problems.append(f"{place}: holds parameters, but its kind is not supported")
     for key, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
         problem, harmless = _look_at_tensor(tensor)
         problems += [f"{place}: {key} {problem}"] if problem else []
         can_run = can_run and harmless
     return problems, can_run
-
-
-def _has_own_message(name: str, part: nn.Module) -> bool:
-    """Lazy modules become ordinary ones by running; parametrizations are listed with the module they belong to."""
-    return isinstance(part, LazyModuleMixin) or ".parametrizations." in f".{name}."
 
 
 def hooked(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -94,10 +85,6 @@ def hooked(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 
 def _place(name: str, part: nn.Module) -> str:
     return f"{name or 'the module itself'} ({type(part).__name__})"
-
-
-def _holds_parameters(part: nn.Module) -> bool:
-    return any(True for _ in part.parameters(recurse=False))
 
 
 def _wrapper(part: nn.Module) -> str:

@@ -28,6 +28,7 @@ from netpact.network.rounding.tolerance import (
 
 # Tensors of numbers that stand in the program, or of integers.
 _MAKERS = {"zeros", "ones", "full", "tensor", "eye"}
+FOREIGN = "by a tensor that is neither parameter nor buffer"  # of numbers that no file holds
 _CASTS = {"to", "float", "double", "type", "type_as"}
 _TRANSPOSES = {
     "t": lambda matrix: matrix.permute(*reversed(range(matrix.dim()))),
@@ -58,7 +59,7 @@ class Constants(TorchFunctionMode):
             return self._made(name, func(*args, **named))
         foreign = [tensor for tensor in floats if not isinstance(tensor, Spread) and _storage(tensor) not in self._own]
         if foreign and name != "__get__":
-            return self._refuse(f"{name} by a tensor that is neither parameter nor buffer", func, args, named)
+            return self._refuse(f"{name} {FOREIGN}", func, args, named)
         if any(isinstance(tensor, Spread) and not isinstance(tensor, Constant) for tensor in floats):
             # A parameter as it is needs no spread, unless machines may flush some of its numbers.
             return func(*map_tensors(args, self._known), **map_tensors(named, self._known))

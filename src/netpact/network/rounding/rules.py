@@ -16,10 +16,10 @@ from netpact.network.nested import map_tensors
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
 from netpact.network.rounding.sum_rules import (
     AVERAGES,
+    CONVOLUTIONS,
     Rule,
     average_rule,
     batch_norm_rule,
-    conv2d_rule,
     linear_rule,
     sum_of_two_rule,
 )
@@ -90,11 +90,15 @@ def refuse(name: str, func: Callable[..., Any], args: Any, kwargs: Any, rounding
         raise PactError(
             f"no rounding bound is known for the operation {name}",
             where="network",
-            hint=f"supported: {', '.join(supported_operations())}",
+            hint="compress with arithmetic as-run, which needs no rounding bound (--arithmetic as-run); "
+            f"with a bound: {', '.join(supported_operations())}",
         )
     rounding.unknown.append(name)
-    result = func(*args, **kwargs)
-    return _pack(result, torch.full_like(result, math.inf)) if _is_float(result) else result
+    return map_tensors(func(*args, **kwargs), _without_bound)
+
+
+def _without_bound(result: Tensor) -> Tensor:
+    return make_spread(result, torch.full_like(result, math.inf)) if _is_float(result) else result
 
 
 def supported_operations() -> list[str]:
@@ -161,16 +165,19 @@ _TINY = 2.0**-100  # inputs that may be flushed to zero are the same pixel eithe
 
 _QUERIES = {"dim", "size", "__get__", "numel", "__len__", "is_floating_point", "get_device", "stride", "is_contiguous"}
 
+_DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 # Moving entries, or taking the largest of some: |max a - max b| <= max |a - b|. The same operation serves the spread.
 MOVES = (
     *("flatten", "unflatten", "view", "reshape", "permute", "transpose", "swapaxes", "movedim", "squeeze", "unsqueeze"),
-    *("contiguous", "clone", "detach", "dropout", "dropout2d"),
+    *("contiguous", "clone", "detach", *_DROPOUTS),
     *("pad", "expand", "repeat", "roll", "flip", "interpolate"),
     *("chunk", "split", "unbind", "narrow", "select", "__getitem__"),
     *("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
 )
 JOINS = ("cat", "stack")
-_SAME_FOR_BOTH = {*MOVES, *JOINS, "max_pool1d", "max_pool2d", "adaptive_max_pool2d"}
+_MAX_POOLS = ("max_pool1d", "max_pool2d", "max_pool3d")
+_ADAPTIVE_MAX_POOLS = ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
+_SAME_FOR_BOTH = {*MOVES, *JOINS, *_MAX_POOLS, *_ADAPTIVE_MAX_POOLS}
 
 
 def _gives_indices(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -191,8 +198,8 @@ def _is_no_plain_copy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 # Ways of calling these that would not be the same for both.
 _UNFIT: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], bool]] = {
-    **dict.fromkeys(("dropout", "dropout2d"), _is_training),
-    **dict.fromkeys(("max_pool1d", "max_pool2d", "adaptive_max_pool2d"), _gives_indices),
+    **dict.fromkeys(_DROPOUTS, _is_training),
+    **dict.fromkeys((*_MAX_POOLS, *_ADAPTIVE_MAX_POOLS), _gives_indices),
     "interpolate": _is_no_plain_copy,
     "pad": lambda args, kwargs: bool(kwargs.get("value")) or len(args) > 3,
     "view": lambda args, kwargs: any(isinstance(entry, torch.dtype) for entry in (*args, *kwargs.values())),
@@ -205,17 +212,14 @@ _SUBTRACTIONS = ("sub", "sub_", "__sub__", "__isub__")
 _REVERSED = ("rsub", "__rsub__")  # the second minus the first
 SUMS = (*_ADDITIONS, *_SUBTRACTIONS, *_REVERSED)  # may join two tensors that depend on the input
 
-_BY_CONSTANTS = {
-    "linear",
-    "conv2d",
-    "batch_norm",
-}  # with weights that are computed from parameters, where there is a rule
+# With weights that are computed from parameters, where there is a rule
+_BY_CONSTANTS = {"linear", *CONVOLUTIONS, "batch_norm"}
 # Rules that know when there is no rounding at all; the others always allow for underflow.
 _EXACT_SUMS = {"linear", "orient"}
 
 _RULES: dict[str, Rule] = {
     "linear": linear_rule,
-    "conv2d": conv2d_rule,
+    **CONVOLUTIONS,
     **{name: average_rule(*average) for name, average in AVERAGES.items()},
     **dict.fromkeys(_ADDITIONS, sum_of_two_rule(torch.add)),
     **dict.fromkeys(_SUBTRACTIONS, sum_of_two_rule(torch.sub)),

@@ -32,13 +32,38 @@ def linear_rule(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = No
     return _weighted_sums(functional.linear, r, x, weight, bias)
 
 
-def conv2d_rule(
-    r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None, *where: Any, **named: Any
-) -> tuple[Tensor, Tensor]:
-    def apply(image: Tensor, kernel: Tensor, shift: Tensor | None) -> Tensor:
-        return functional.conv2d(image, kernel, shift, *where, **named)
+def conv_rule(convolve: Callable[..., Tensor]) -> Rule:
+    """Convolutions with one, two or three axes of places."""
 
-    return _weighted_sums(apply, r, x, weight, bias)
+    def rule(
+        r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None, *where: Any, **named: Any
+    ) -> tuple[Tensor, Tensor]:
+        def apply(image: Tensor, kernel: Tensor, shift: Tensor | None) -> Tensor:
+            return convolve(image, kernel, shift, *where, **named)
+
+        return _weighted_sums(apply, r, x, weight, bias)
+
+    return rule
+
+
+def transposed_rule(convolve: Callable[..., Tensor]) -> Rule:
+    """Transposed convolutions: of their weights (inputs, outputs / groups, taps) a result sums one group's inputs."""
+
+    def rule(
+        r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None, *where: Any, **named: Any
+    ) -> tuple[Tensor, Tensor]:
+        groups = dict(zip(("stride", "padding", "output_padding", "groups"), where, strict=False)) | named
+
+        def apply(image: Tensor, kernel: Tensor, shift: Tensor | None) -> Tensor:
+            return convolve(image, kernel, shift, *where, **named)
+
+        def by_outputs(weights: Tensor) -> Tensor:
+            parts = weights.reshape(groups.get("groups", 1), -1, *weights.shape[1:])
+            return parts.transpose(1, 2).flatten(0, 1)
+
+        return _weighted_sums(apply, r, x, weight, bias, by_outputs)
+
+    return rule
 
 
 def _weighted_sums(
@@ -47,15 +72,18 @@ def _weighted_sums(
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
+    by_outputs: Callable[[Tensor], Tensor] = lambda weights: weights,
 ) -> tuple[Tensor, Tensor]:
     """W x + b: sums of n products and a bias. s, T, t are the spreads of x, W and b; T and t are nearly always 0.
 
     spread = (|W| + T) (s + gamma (|x| + s)) + T |x| + t + gamma (|b| + t),   gamma of n + 1 roundings
+
+    by_outputs  the weights as one row of terms for each channel of the result
     """
     value, spread, weights = value_of(x), spread_of(x), value_of(weight)
     if weights.dim() < 2:
         raise NoRuleError("by a vector")
-    terms = math.prod(weights.shape[1:])
+    terms = math.prod(by_outputs(weights).shape[1:])
     gamma = r.gamma(terms + 1)
     wide, shift = weights.abs(), None
     loose = isinstance(weight, Constant)
@@ -67,7 +95,7 @@ def _weighted_sums(
         plus = float(reach.max()) if len(reach) else 0.0
         shift = spread_of(bias) + gamma * reach
     size = value.abs() + spread
-    gain = float(wide.flatten(1).sum(dim=1).max()) if wide.numel() else 0.0
+    gain = float(by_outputs(wide).flatten(1).sum(dim=1).max()) if wide.numel() else 0.0
     spread = apply(spread + gamma * size, wide, shift) + r.underflow(terms)
     if loose:
         spread = spread + apply(value.abs(), spread_of(weight), None)
@@ -166,13 +194,9 @@ def refuse_cancelling(variance: Tensor, eps: float) -> None:
         raise NoRuleError("with a negative running variance, or one that vanishes together with eps")
 
 
-def _line_size(value: Tensor, result: Tensor) -> int:
-    # More terms than a window can have; the slack is far below anything that matters.
-    return value.shape[-1]
-
-
-def _image_size(value: Tensor, result: Tensor) -> int:
-    return value.shape[-1] * value.shape[-2]
+def _places(axes: int) -> Callable[[Tensor, Tensor], int]:
+    """More terms than a window can have; the slack is far below anything that matters."""
+    return lambda value, result: math.prod(value.shape[-axes:])
 
 
 def _summed(value: Tensor, result: Tensor) -> int:
@@ -181,9 +205,21 @@ def _summed(value: Tensor, result: Tensor) -> int:
 
 # Means and sums: the function itself, and how many terms one of its results has at most.
 AVERAGES: dict[str, tuple[Callable[..., Tensor], Callable[[Tensor, Tensor], int]]] = {
-    "avg_pool1d": (functional.avg_pool1d, _line_size),
-    "avg_pool2d": (functional.avg_pool2d, _image_size),
-    "adaptive_avg_pool2d": (functional.adaptive_avg_pool2d, _image_size),
+    "avg_pool1d": (functional.avg_pool1d, _places(1)),
+    "avg_pool2d": (functional.avg_pool2d, _places(2)),
+    "avg_pool3d": (functional.avg_pool3d, _places(3)),
+    "adaptive_avg_pool1d": (functional.adaptive_avg_pool1d, _places(1)),
+    "adaptive_avg_pool2d": (functional.adaptive_avg_pool2d, _places(2)),
+    "adaptive_avg_pool3d": (functional.adaptive_avg_pool3d, _places(3)),
     "mean": (torch.mean, _summed),
     "sum": (torch.sum, _summed),
+}
+
+CONVOLUTIONS: dict[str, Rule] = {
+    "conv1d": conv_rule(functional.conv1d),
+    "conv2d": conv_rule(functional.conv2d),
+    "conv3d": conv_rule(functional.conv3d),
+    "conv_transpose1d": transposed_rule(functional.conv_transpose1d),
+    "conv_transpose2d": transposed_rule(functional.conv_transpose2d),
+    "conv_transpose3d": transposed_rule(functional.conv_transpose3d),
 }

@@ -17,12 +17,16 @@ from netpact.measurements.quantity import LEAST, Numbers, Quantity, divide, over
 from netpact.measurements.streaming import norms_of
 from netpact.measurements.structure import Structure, WeightLayer
 from netpact.network import Network, PartialMap
+from netpact.network.naming import weight_name
 from netpact.network.watching import watching
 
 
 def draw_weights(structure: Structure, make_noise: NoiseMaker, *, seed: Seed) -> dict[int, Tensor]:
-    """One compressed weight for every layer, by index."""
-    return {layer.index: make_noise(layer.weight, seed.child("noise", layer.name)) for layer in structure.layers}
+    """One compressed weight for every layer, by index; layers that share a weight share what it becomes."""
+    drawn: dict[int, Tensor] = {}
+    for layer in structure.layers:
+        drawn.setdefault(id(layer.part.weight), make_noise(layer.weight, seed.child("noise", layer.name)))
+    return {layer.index: drawn[id(layer.part.weight)] for layer in structure.layers}
 
 
 def measure_smoothness(
@@ -78,7 +82,9 @@ def _run_replaced(
             received[index], found[index] = given, (output,)
         return output.clone()
 
-    weights = {f"{layer.name}.weight": drawn[layer.index] for layer in structure.layers}
+    # A weight that several layers share is set under its first name: the others follow.
+    first = {id(layer.part.weight): weight_name(layer.name) for layer in reversed(structure.layers)}
+    weights = {first[id(layer.part.weight)]: drawn[layer.index] for layer in structure.layers}
     with watching(network, keep, copy_inputs=True):
         torch.func.functional_call(network.module, weights, (inputs,))
     return {index: (*((parts[index](received[index]),) if index in parts else ()), *found[index]) for index in found}
