@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netpact.certificates import Certificate, Helper, code_bits, risk_bound
+from netpact.certificates import Certificate, Helper, Program, code_bits, risk_bound
 from netpact.core.errors import PactError
 from netpact.network.rounding import pointwise
 
@@ -54,8 +54,11 @@ HELPER = Helper(
     bound=0.9,
 )
 DEPENDENT = {"prior": "data-dependent", "helper": HELPER}
+PROGRAM = Program(torch="2.13.0+cpu", machine="x86_64 AVX512", onednn=True, rows=32, tolerance=1e-4)
+AS_RUN = {"arithmetic": "as-run", "program": PROGRAM, "near_ties": 99}
 EXAMPLES = [
     make(),
+    make(**AS_RUN),
     make(**DEPENDENT),
     make(copies=7),
     make(copies=7, repeats=True, **TRANSFER),
@@ -185,10 +188,11 @@ def test_there_and_back_is_the_same_certificate(certificate: Certificate) -> Non
     assert Certificate.from_json(json.dumps(content)).to_json() == content
     held = {"kind", "train_error", "test_error", "theorem", "assumptions", "declarations"}
     grouped = {name for group in Certificate.layout.groups.values() for name in group.values()}
-    held |= {field.name for field in fields(certificate)} - {"helper", *grouped}
+    held |= {field.name for field in fields(certificate)} - {"helper", "program", *grouped}
     assert ("copies" in content) == bool(certificate.copies or certificate.repeats)
     assert ("base" in content) == (certificate.prior == "transfer")
     assert ("helper" in content) == (certificate.prior == "data-dependent")
+    assert ("program" in content) == certificate.as_run == (content["kind"] == "certificate as run")
     assert held <= set(content)
     assert content["data"] == {"name": "digits", "fingerprint": "sha256:ab"}
 

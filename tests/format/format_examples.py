@@ -225,6 +225,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "conv": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), codebook),
     "zeros": compress(Architecture(MLP, (4,), (3, 2), 2), zero),
     "oriented": compress(Architecture(ORIENTED, (6, 5, 4, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
+    "as-run": compress(Architecture(MLP, (9,), (7,), 3), uniform, arithmetic="as-run"),
     "alexnet": compress(Architecture(8, (2,), (1, 8, 8), 3), ternary),
     "vgg": compress(Architecture(9, (11, 1, 2), (1, 8, 8), 3), uniform),
     "resnet": compress(Architecture(10, (8, 2, 2), (1, 8, 8), 3), ternary),
@@ -296,7 +297,8 @@ GOLDEN_3 = (
     "bottleneck",
     "shufflenet",
 )
-GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3)
+GOLDEN_4 = ("as-run",)
+GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4)
 
 
 def module_for(name: str) -> nn.Module | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from format.format_examples import GOLDEN_2, GOLDEN_3, NETWORKS
+from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, NETWORKS
 
 from netpact.coding import Decoder, code_uint
-from netpact.coding.format import DECODER_VERSION, message, seal, versions
+from netpact.coding.format import ARITHMETICS, DECODER_VERSION, message, seal, versions
 from netpact.coding.forms import FORMS, VARIANTS
 from netpact.core.errors import PactError
 from netpact.datasets import Data
@@ -67,6 +67,9 @@ REWRITES_OF_VERSION_3 = {
     4: ("tucker", {"out_rank": 1, "in_rank": 1}),
 }
 FORMS_OF_VERSION_3 = {14: "sketched", 15: "heavy-tail"}
+# And with version 4, since which the arithmetic is a number: the place in this list.
+ARITHMETICS_OF_VERSION_4 = ["float32", "float64", "as-run"]
+NEWER = {4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
 FAMILIES_OF_VERSION_3 = {14: "cp-vgg", 15: "cp-resnet", 16: "cp-wrn", 17: "bottleneck", 18: "shufflenet"}
 
 
@@ -74,12 +77,14 @@ def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
     """Whoever adds a form, a family, a view or a problem meets this test: it came with the next version."""
     assert set(versions.FAMILIES_SINCE) == {0, *FAMILIES}
     assert list(versions.PROJECTIONS_SINCE) == list(VARIANTS)
+    assert list(versions.ARITHMETICS_SINCE) == list(ARITHMETICS)
     assert len(versions.PROBLEMS_SINCE) == len(versions.COMMON_PROBLEMS)
     assert set(versions.LAST_SIZES_SINCE) == {5, *(family.id for family in FAMILIES.values() if family.normed)}
     newest = [
         *(form.since for form in FORMS.values()),
         *versions.FAMILIES_SINCE.values(),
         *versions.PROJECTIONS_SINCE.values(),
+        *versions.ARITHMETICS_SINCE.values(),
     ]
     newest += [rewrite.since for rewrite in REWRITES.values()]
     newest += [*versions.PROBLEMS_SINCE, *(v for table in versions.LAST_SIZES_SINCE.values() for v in table.values())]
@@ -116,6 +121,12 @@ def test_version_3_is_what_it_was() -> None:
     assert all(versions.LAST_SIZES_SINCE[number] == {1: 3, 2: 3} for number in families)
 
 
+def test_version_4_is_what_it_was() -> None:
+    assert list(ARITHMETICS)[:3] == ARITHMETICS_OF_VERSION_4
+    assert [versions.ARITHMETICS_SINCE[name] for name in ARITHMETICS_OF_VERSION_4] == [1, 1, 4]
+    assert versions.ARITHMETICS_VERSION == 4
+
+
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)
 def test_the_last_sizes_that_exist_are_those_in_the_table(number: int) -> None:
     """One that the architecture takes and the table does not know would be a view without a version."""
@@ -134,7 +145,8 @@ def test_the_last_sizes_that_exist_are_those_in_the_table(number: int) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_only_what_came_with_a_version_makes_messages_of_it(name: str) -> None:
-    pact, expected = seal(NETWORKS[name]), 3 if name in GOLDEN_3 else 2 if name in GOLDEN_2 else 1
+    pact = seal(NETWORKS[name])
+    expected = next((version for version, names in NEWER.items() if name in names), 1)
     assert pact.decoder_version == expected
     assert read_version(pact.message) == expected
 

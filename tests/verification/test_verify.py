@@ -232,8 +232,8 @@ def test_the_verifier_takes_ties_and_near_ties_for_errors() -> None:
     values[0], labels[0] = [1.0, np.nextafter(np.float32(1), np.float32(0)), 0.0], 0
     wrong = sum(any(row[j] >= row[y] for j in range(3) if j != y) for row, y in zip(values, labels, strict=True))
     samples = ArraySamples(values, labels, "ties", 3)
-    assert recount.count_anew(layer, samples, "float32") == (wrong + 1, 400, 1)
-    assert recount.count_anew(layer, samples, "float64") == (wrong, 400, 0)
+    assert recount.count_anew(layer, samples, "float32") == (wrong + 1, 400, 1, 0)
+    assert recount.count_anew(layer, samples, "float64") == (wrong, 400, 0, 0)
 
 
 def test_progress(certified: Pact, digits: Data) -> None:

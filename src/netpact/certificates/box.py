@@ -8,16 +8,26 @@ from types import ModuleType
 from typing import ClassVar
 
 from netpact.certificates import box_wording as wording
-from netpact.certificates.certificate import ARITHMETICS, Certificate
+from netpact.certificates.certificate import PROVEN_ARITHMETICS, Certificate
 from netpact.certificates.inputs import check_share, failure_probability, hex_digest, make_plain
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_name
+from netpact.certificates.program import AS_RUN
 from netpact.certificates.statement import Statement
 from netpact.core.checks import check_choice, check_instance, check_integer
 from netpact.core.errors import PactError
 
 MAX_BOX_BYTES = 1 << 16
+
+
+def refuse_as_run(arithmetic: str) -> None:
+    if arithmetic == AS_RUN:
+        raise PactError(
+            "a box bounds every network near the one in the file: nothing is known of how one program runs those",
+            where="arithmetic",
+            hint="use a proven arithmetic, or fresh unlabelled samples",
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -57,10 +67,11 @@ class BoxCertificate(Statement):
         check_share(self.bound, where="bound", counted=self.errors, samples=self.compressed.samples)
         check_name(self.original_name, name="original_name")
         hex_digest(self.original_sha256, name="original_sha256")
-        check_choice(self.original_arithmetic, ARITHMETICS, where="original_arithmetic")
+        check_choice(self.original_arithmetic, PROVEN_ARITHMETICS, where="original_arithmetic")
         self._check_agreement()
 
     def _check_agreement(self) -> None:
+        refuse_as_run(self.compressed.arithmetic)
         if self.compressed.delta != self.delta:
             raise PactError(
                 f"the compressed network's part must have delta = {self.delta!r}, got {self.compressed.delta!r}",

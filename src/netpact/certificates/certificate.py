@@ -22,6 +22,7 @@ from netpact.certificates.inputs import (
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_fingerprint, check_name, check_version
+from netpact.certificates.program import AS_RUN, Program, check_program
 from netpact.certificates.statement import Statement
 from netpact.core.checks import check_choice, check_flag, check_instance, check_integer
 from netpact.core.errors import PactError
@@ -45,8 +46,9 @@ ORDERS: Mapping[str, str] = MappingProxyType(
         "declared": "whoever wrote the data down, who declares not to have looked at the samples for it",
     }
 )
-# The precision that errors were counted in.
-ARITHMETICS = ("float32", "float64")
+# How the network is run: in a precision, whoever runs it; or by one program, which the certificate then states.
+PROVEN_ARITHMETICS = ("float32", "float64")
+ARITHMETICS = (*PROVEN_ARITHMETICS, AS_RUN)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,8 +56,11 @@ class Certificate(Statement):
     """A proven bound on the risk of the network in a message: a function of bytes, errors, samples and delta alone.
 
     errors counts every training sample whose margin is not clearly positive; near_ties of them lie within the rounding
-    tolerance. The test fields are for comparison and are not part of the bound. With a data-dependent prior the
-    samples are those that the helper network has not seen; data_fingerprint is that of all training data.
+    tolerance. With arithmetic as run the program that ran the network is stated, errors are what it gets wrong, and
+    near_ties counts samples, right or wrong, that another program may decide otherwise.
+
+    The test fields are for comparison and are not part of the bound. With a data-dependent prior the samples are those
+    that the helper network has not seen; data_fingerprint is that of all training data.
     copies are exact copies of samples: they are left out, and not among `samples`; with `repeats` the distribution is
     declared to repeat values, and they are included. order says what fixed the order of the samples, if it decides
     which of them are certified: a key of ORDERS; order_source says where a public seed comes from.
@@ -69,8 +74,8 @@ class Certificate(Statement):
             "copies": {"number": "copies", "repeats": "repeats"},
             "order": {"fixed_by": "order", "source": "order_source"},
         },
-        records={"helper": Helper},
-        optional=("base", "copies", "helper", "module_code", "order"),
+        records={"helper": Helper, "program": Program},
+        optional=("base", "copies", "helper", "module_code", "order", "program"),
         numbers=("train_error", "test_error"),
     )
     words: ClassVar[ModuleType] = wording
@@ -107,6 +112,7 @@ class Certificate(Statement):
     order: str = ""
     order_source: str = ""
     module_sha256: str = ""
+    program: Program | None = None
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -129,7 +135,7 @@ class Certificate(Statement):
             ("message_bytes", 0, MAX_CODE_BITS),
             ("classes", 2, None),
             ("copies", 0, m if self.repeats else MAX_SAMPLES),
-            ("near_ties", 0, k),
+            ("near_ties", 0, m if self.as_run else k),
             ("decoder_version", 0, None),
         ):
             check_integer(getattr(self, name), where=name, least=least, most=most)
@@ -161,6 +167,7 @@ class Certificate(Statement):
         if self.module_sha256 != "":
             hex_digest(self.module_sha256, name="module_sha256")
         hex_digest(self.message_sha256, name="message_sha256")
+        check_program(self.program, self.arithmetic)
 
     def _check_agreement(self) -> None:
         counted = count_code_bits(self.message_bytes)
@@ -225,6 +232,10 @@ class Certificate(Statement):
             check_name(self.order_source, name="order_source")
         elif self.order_source != "":
             raise PactError("only a public seed has a source", where="order_source")
+
+    @property
+    def as_run(self) -> bool:
+        return self.arithmetic == AS_RUN
 
     @property
     def train_error(self) -> float:

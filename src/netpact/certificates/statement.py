@@ -14,6 +14,7 @@ from netpact.core.percent import percent_up
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+KIND, KIND_AS_RUN = "certificate", "certificate as run"
 _FIRST = ("bound", "data_name", "original_name", "delta", "message_bytes", "samples")  # what one line should show
 
 
@@ -29,8 +30,13 @@ class Statement(Displayed):
     bound: float
 
     @property
+    def as_run(self) -> bool:
+        """Whether it is about what one program computes, and not about every run in a precision."""
+        return False
+
+    @property
     def kind(self) -> str:
-        return "certificate"
+        return KIND_AS_RUN if self.as_run else KIND
 
     @property
     def theorem(self) -> str:
@@ -52,7 +58,8 @@ class Statement(Displayed):
     def display_facts(self) -> dict[str, object]:
         """The bound first; bounds are rounded up."""
         row = self.display_rows()[0]
-        row |= {name: percent_up(value) for name, value in row.items() if name.endswith("bound")}  # type: ignore[arg-type]
+        after = " as run" if self.as_run else ""
+        row |= {name: percent_up(value) + after for name, value in row.items() if name.endswith("bound")}  # type: ignore[arg-type]
         return {**{name: row[name] for name in (*_FIRST, self.counted) if name in row}, **row}
 
     def display_rows(self) -> list[dict[str, object]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netpact.certificates.as_run_wording import as_run_by, near_tie_caution, program_declaration, program_premise
 from netpact.certificates.names import quote
 from netpact.core.percent import confidence, percent_up
 
 if TYPE_CHECKING:
     from netpact.certificates.certificate import Certificate
     from netpact.certificates.helper import Helper
+    from netpact.certificates.program import Program
 
 DIGITS_SHOWN = 12  # of a sha256, in a sentence for people
 _FORM_NAMES = {
@@ -37,7 +39,7 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
         "bound is about that distribution.",
         f"Decoder version {certificate.decoder_version} was fixed before the sample was drawn.",
         f"delta = {certificate.delta!r} was chosen before training.",
-        arithmetic("the network", certificate.arithmetic),
+        arithmetic("the network", certificate.arithmetic, certificate.program),
     )
     if certificate.repeats:
         premises += ("The distribution itself repeats values: a sample equal to another one was drawn all the same.",)
@@ -63,8 +65,10 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
     return premises
 
 
-def arithmetic(network: str, precision: str) -> str:
-    """What the rounding bounds allow for, and what they rule out."""
+def arithmetic(network: str, precision: str, program: Program | None = None) -> str:
+    """What the rounding bounds allow for, and what they rule out; or which program ran the network."""
+    if program is not None:
+        return program_premise(network, program)
     return (
         f"Arithmetic: {network} is evaluated in {precision}, its sums of products in any order, with or without fused "
         "multiply-add; numbers below the smallest normal one may be flushed to zero; exp, log, tanh and erf are "
@@ -98,6 +102,8 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
         )
         if certificate.order != "published":
             declared += (_order_premise(certificate, helper),)
+    if certificate.program is not None:
+        declared += (program_declaration(certificate.program),)
     if certificate.test_errors is not None:
         declared += (
             "The test samples were used neither in training nor in any choice; if they were, the test error is biased, "
@@ -111,8 +117,9 @@ def sentence(certificate: Certificate) -> str:
     samples = f"{certificate.samples:,} {drawn(certificate)}"
     return (
         f"{condition(certificate)} probability at least {confidence(certificate.delta)} over the draw of the "
-        f"{samples}, the network in this file errs on at most "
+        f"{samples}, the network in this file{as_run_by(certificate.program)} errs on at most "
         f"{percent_up(certificate.bound)} of new samples from the same distribution.{_beside(certificate)}"
+        f"{near_tie_caution(certificate.near_ties, certificate.samples, certificate.program)}"
     )
 
 

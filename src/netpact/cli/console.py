@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,6 +14,11 @@ from rich.segment import Segment
 
 from netpact.core.errors import printable
 from netpact.core.progress import Progress as ProgressCallback
+
+if TYPE_CHECKING:
+    from netpact.pacts.verification import Verdict
+
+AS_RUN_STYLE = "cyan"  # never the colour of what is proven for every machine
 
 
 class PlainConsole(Console):
@@ -29,6 +35,14 @@ class PlainConsole(Console):
 
 
 people = PlainConsole(stderr=True, highlight=False, markup=False)
+
+
+def verdict_style(verdict: Verdict) -> str:
+    if verdict.undecided and not verdict.reasons:
+        return "yellow"
+    if not verdict.agreed or verdict.contradicted or verdict.certificate is None:
+        return "red"
+    return AS_RUN_STYLE if verdict.certificate.as_run else "green"
 
 
 def print_json(record: object) -> None:

@@ -69,11 +69,17 @@ def print_picture(certificate: Certificate, around: Surroundings) -> None:
 def _rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:
     counted = f"{certificate.errors:,} of {certificate.samples:,}"
     bound = percent_up(certificate.bound)
+    kind, near, program = "proven", "of these errors: correct, unless values round or overflow", []
+    if certificate.program is not None:
+        kind = "as run, not proven for other machines"
+        near = "samples that another machine or version of torch may decide otherwise"
+        program = [("program", "as run", str(certificate.program))]
     bits = f"{certificate.code_bits:,} bits counted; the file has {around.file_bytes:,} bytes"
     return [
-        ("bound", bound, f"proven; {certificate.form} form, delta = {certificate.delta}"),
+        ("bound", bound, f"{kind}; {certificate.form} form, delta = {certificate.delta}"),
         ("train error", percent(certificate.train_error, places=2), counted),
-        ("near ties", f"{certificate.near_ties:,}", "of these errors: correct, unless values round or overflow"),
+        ("near ties", f"{certificate.near_ties:,}", near),
+        *program,
         *_test_rows(certificate, around),
         ("message", f"{certificate.message_bytes:,} bytes", bits),
         *_copy_rows(certificate, around),

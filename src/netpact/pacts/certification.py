@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpact.certificates import Certificate, Helper, risk_bound
+from netpact.certificates import AS_RUN, Certificate, Helper, risk_bound
 from netpact.certificates.names import check_name, make_name
 from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Pact
+from netpact.core.checks import check_number
 from netpact.core.errors import PactError
 from netpact.core.json import encode_json
 from netpact.core.limits import Limits
+from netpact.core.percent import percent
 from netpact.core.progress import Progress
 from netpact.core.version import __version__
 from netpact.datasets import Data, is_sorted
 from netpact.models import OwnModel
-from netpact.network import count_errors
+from netpact.network import count_errors, this_program
 from netpact.pacts.priors import Base, Subject, helper_module, open_subject
+
+MOST_NEAR_TIES = 0.1  # a bound that loses ten points to rounding is about rounding
 
 
 def certify(
@@ -29,6 +33,8 @@ def certify(
     base_data: object = None,
     repeats: bool = False,
     public_seed: str = "",
+    arithmetic: str | None = None,
+    most_near_ties: float = MOST_NEAR_TIES,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> Pact:
@@ -49,14 +55,37 @@ def certify(
     public_seed  with a helper and samples that sort_samples has sorted: declares that the split's counter was fixed
            publicly before the samples were collected, and names where ("NIST beacon of 2 May 2025, last two digits").
            Without, and for data that were not published, the sentence says that their order was not chosen
+    arithmetic  "float32", "float64" or "as-run": write the message anew with this arithmetic, which is a part of it and
+           so is paid for; None: what the message says
+    most_near_ties  an error where more than this share of the samples are near ties, in any arithmetic but as-run: the
+           bound would be about rounding
     max_parameters  larger networks are refused before memory is allocated; raise it for a file that you trust
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
+    check_number(most_near_ties, where="most_near_ties", least=0, most=1)
     subject = open_subject(
         pact, data, model=model, base=base, base_data=base_data, repeats=repeats, max_parameters=max_parameters
     )
+    if arithmetic is not None:
+        subject = subject.with_arithmetic(arithmetic)
     certificate = state_risk(subject, delta=delta, form=form, public_seed=public_seed, progress=progress)
+    refuse_near_ties(certificate, most=most_near_ties)
     return subject.pact.with_certificate(certificate)
+
+
+def refuse_near_ties(certificate: Certificate, *, most: float) -> None:
+    """A bound that is mostly about rounding is not stated unless it is asked for; nothing else is stated instead."""
+    near, samples = certificate.near_ties, certificate.samples
+    if certificate.as_run or near <= most * samples:
+        return
+    raise PactError(
+        f"{near:,} of the {samples:,} samples ({percent(near / samples)}) are near ties: right as computed here, but "
+        f"not proven to be right in every run in {certificate.arithmetic}. Allowed are {percent(most)}",
+        where="rounding",
+        hint="arithmetic float64 costs no bytes; the method whole makes a network of whole numbers, which has no near "
+        "ties; arithmetic as-run certifies what one stated program computes; most_near_ties=1 states this bound "
+        "(on the command line --arithmetic and --most-near-ties)",
+    )
 
 
 def state_risk(
@@ -98,6 +127,7 @@ def state_risk(
         hoeffding_bound=bound("hoeffding"),
         decoder_version=version,
         netpact_version=__version__,
+        program=this_program() if arithmetic == AS_RUN else None,
         module=subject.module_name,
         module_sha256=subject.module_sha256,
         base_name="" if transfer is None else make_name(transfer.name),

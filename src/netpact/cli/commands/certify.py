@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.console import AS_RUN_STYLE, people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Delta, LimitOptions, PactFile, RunOptions
 from netpact.cli.options_of import option
@@ -27,10 +27,28 @@ class StatementOptions:
         "With a helper and --data FILE.npz:sorted: declare that the split's counter was fixed publicly before the "
         "samples were collected, and where.",
     )
+    arithmetic: str = option(
+        "",
+        "NAME",
+        "Write the message anew with this arithmetic: float32, float64, or as-run, which certifies what one stated "
+        "program computes (this torch on this machine).",
+        shown="what the file says",
+    )
+    most_near_ties: float = option(
+        0.1,
+        "SHARE",
+        "End with an error where more than this share of the samples are near ties; not with as-run.",
+        least=0,
+        most=1,
+    )
 
     def __post_init__(self) -> None:
         from netpact.certificates import risk_bound
+        from netpact.coding.format import ARITHMETICS
+        from netpact.core.checks import check_choice
 
+        if self.arithmetic:
+            check_choice(self.arithmetic, ARITHMETICS, where="--arithmetic")
         risk_bound(errors=0, samples=1, code_bits=0, delta=self.delta, form=self.form)  # before anything is opened
 
 
@@ -54,11 +72,14 @@ def certify(
     (--unlabelled), or else from a bound on the distance between the two networks. Each statement holds separately with
     probability 1 - delta.
 
+    With --arithmetic as-run the bound is about what netpact's evaluation computes with this torch on this machine;
+    another machine may decide near ties otherwise. The message says so, and the bound pays for it.
+
     Example: netpact certify mlp.pact --data digits
     """
     from netpact.certificates.wording import contradiction
     from netpact.cli.originals import open_case, state_original
-    from netpact.pacts.certification import state_risk
+    from netpact.pacts.certification import refuse_near_ties, state_risk
     from netpact.pacts.priors import open_subject
 
     run.set_threads()
@@ -73,16 +94,19 @@ def certify(
         repeats=statement.repeats,
         max_parameters=case.max_parameters,
     )
+    if statement.arithmetic:
+        subject = subject.with_arithmetic(statement.arithmetic)
     with progress_bar("counting errors") as bar:
         certificate = state_risk(
             subject, delta=statement.delta, form=statement.form, public_seed=statement.public_seed, progress=bar
         )
-    certified = case.pact.with_certificate(certificate)
+    refuse_near_ties(certificate, most=statement.most_near_ties)
+    certified = subject.pact.with_certificate(certificate)
     if case.original is not None:
         with progress_bar("comparing with the original network") as bar:
             certified = certified.with_original(state_original(subject, case.original, statement, bar))
     file_bytes = certified.write(file).stat().st_size
-    people.print(printable(certificate.sentence()), soft_wrap=True)
+    people.print(printable(certificate.sentence()), style=AS_RUN_STYLE if certificate.as_run else None, soft_wrap=True)
     around = look_around(case.data, file_bytes=file_bytes)
     print_picture(certificate, around)
     if certificate.contradicted and certificate.test_error is not None:

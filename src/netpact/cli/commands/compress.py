@@ -17,7 +17,12 @@ class CompressOptions:
     method: str = option("", "NAME", "See `netpact methods`.", shown="quantize; quantize-difference with --base")
     settings: tuple[str, ...] = option((), "NAME=VALUE", "An option of the method; may be repeated.", name="--set")
     fold: bool = option(False, None, "First fold batch norm into the layers before it: fewer numbers to encode.")
-    arithmetic: str = option("float32", "NAME", "float32 or float64: how the network is run and certified.")
+    arithmetic: str = option(
+        "float32",
+        "NAME",
+        "How the network is run and certified: float32 or float64 (proven for every run in that precision), or as-run "
+        "(for one stated program: this torch on this machine).",
+    )
     overwrite: Overwrite = False
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.console import people, print_json, progress_bar, verdict_style
 from netpact.cli.options import DataName, LimitOptions, PactFile, RunOptions
 from netpact.cli.options_of import option
 from netpact.cli.originals import NetworkOptions
@@ -42,7 +42,11 @@ def verify(
     With --original (and --unlabelled, if it was certified so) the statement about the network before compression is
     checked as well.
 
-    Exit codes: 0 agreed; 1 refused, with reasons; 3 agreed, but contradicted by a test error above the bound.
+    A statement with arithmetic as run is checked with the torch and on the machine that verify runs on. Where its
+    count is larger by near ties alone, the verdict is "undecided".
+
+    Exit codes: 0 agreed; 1 refused, with reasons; 3 agreed, but contradicted by a test error above the bound; 4
+    undecided.
 
     Example: netpact verify mlp.pact --data digits --json
     """
@@ -70,22 +74,18 @@ def verify(
             max_parameters=case.max_parameters,
             progress=bar,
         )
-    people.print(
-        str(verdict),
-        style="green" if verdict.agreed and not verdict.contradicted else "red",
-        soft_wrap=True,
-        markup=False,
-    )
-    record, agreed = verdict.to_json(), verdict.agreed
+    people.print(str(verdict), style=verdict_style(verdict), soft_wrap=True, markup=False)
+    record, agreed, refused = verdict.to_json(), verdict.agreed, bool(verdict.reasons) or verdict.certificate is None
     if case.original is not None:
         with progress_bar("verifying the original's statement") as bar:
             second = check_original(case, progress=bar)
-        people.print(str(second), style="green" if second.agreed else "red", soft_wrap=True, markup=False)
+        people.print(str(second), style=verdict_style(second), soft_wrap=True, markup=False)
         record["original"], agreed = second.to_json(), agreed and second.agreed
+        refused = refused or bool(second.reasons)
     elif pact.original is not None:
         people.print(f"not checked: the statement about the original network (give {original_options(pact)})")
     if run.json:
         print_json(record)
     if not agreed:
-        return 1
+        return 1 if refused else 4
     return 3 if verdict.contradicted else 0

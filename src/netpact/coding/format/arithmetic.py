@@ -20,36 +20,18 @@ Reduced-precision reductions of torch concern 16-bit numbers only, and a network
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 import torch
 from torch import nn
 
+from netpact.coding.format.compressed import PRECISIONS
 from netpact.core.errors import PactError
+from netpact.layers.process_settings import PLAIN
 
 _BITS = {torch.float32: 32, torch.float64: 64, torch.float16: 16, torch.bfloat16: 16}
 _DEVICES = ("cpu", "cuda", "meta")  # on others nobody can say which algorithm a convolution takes
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """One setting of the whole process, and the values that serve; the first of them is written where none does."""
-
-    read: Callable[[], Any]
-    write: Callable[[Any], object]
-    fine: tuple[Any, ...]
-
-
-class _Held:
-    """The settings as they were before the first of the calls that are running now, in whatever thread."""
-
-    lock = threading.Lock()
-    calls = 0
-    before: tuple[tuple[_Setting, object], ...] = ()
 
 
 def keep_arithmetic(module: nn.Module, arithmetic: str) -> nn.Module:
@@ -66,24 +48,21 @@ def _run_plainly(
     if torch.compiler.is_compiling():  # locks and settings cannot be compiled: docs/networks.md says what then holds
         return forward(*inputs, **named)
     device = _refuse_other_numbers(module, arithmetic)
-    _take()
-    try:
+    with PLAIN:
         if not torch.is_autocast_enabled(device):
             return forward(*inputs, **named)
         with torch.autocast(device, enabled=False):
             return forward(*inputs, **named)
-    finally:
-        _give_back()
 
 
 def _refuse_other_numbers(module: nn.Module, arithmetic: str) -> str:
     """The type of the device. Refuses what was turned into a coarser precision, or moved where nothing is known."""
     parameter = next(module.parameters())
-    if _BITS.get(parameter.dtype, 0) < _BITS[getattr(torch, arithmetic)]:
+    if _BITS.get(parameter.dtype, 0) < _BITS[getattr(torch, PRECISIONS[arithmetic])]:
         raise PactError(
-            f"the network was turned into {parameter.dtype}, its file is about {arithmetic}",
+            f"the network was turned into {parameter.dtype}, its file is about {PRECISIONS[arithmetic]}",
             where=type(module).__name__,
-            hint=f"keep it in {arithmetic}: nothing is proven about a coarser one",
+            hint=f"keep it in {PRECISIONS[arithmetic]}: nothing is proven about a coarser one",
         )
     if parameter.device.type not in _DEVICES:
         raise PactError(
@@ -92,43 +71,3 @@ def _refuse_other_numbers(module: nn.Module, arithmetic: str) -> str:
             hint=f"move it to one of {', '.join(_DEVICES[:2])}",
         )
     return parameter.device.type
-
-
-def _take() -> None:
-    with _Held.lock:
-        if _Held.calls == 0:
-            found = tuple((setting, setting.read()) for setting in _settings())
-            _Held.before = tuple((setting, value) for setting, value in found if value not in setting.fine)
-            for setting, _ in _Held.before:
-                setting.write(setting.fine[0])
-        _Held.calls += 1
-
-
-def _give_back() -> None:
-    with _Held.lock:
-        _Held.calls -= 1
-        if _Held.calls == 0:
-            for setting, value in _Held.before:
-                setting.write(value)
-
-
-@cache
-def _settings() -> tuple[_Setting, ...]:
-    """What this build of torch has to be told. Its own functions: the public ones warn."""
-    core = torch._C
-    settings = [
-        _Setting(core._get_nnpack_enabled, core._set_nnpack_enabled, (False,)),
-        _Setting(torch.backends.mha.get_fastpath_enabled, torch.backends.mha.set_fastpath_enabled, (False,)),
-    ]
-    if core._has_mkldnn_acl:  # on ARM oneDNN may hand a convolution to Winograd kernels
-        settings.append(_Setting(core._get_mkldnn_enabled, core._set_mkldnn_enabled, (False,)))
-    on_gpu = torch.version.cuda is not None or torch.version.hip is not None
-    if on_gpu:
-        settings.append(_Setting(core._get_cudnn_enabled, core._set_cudnn_enabled, (False,)))
-    # All of a backend's operations, or torch would find its older and newer switches in disagreement.
-    for backend in ("mkldnn", "cuda") if on_gpu else ("mkldnn",):
-        for operation in ("conv", "matmul", "rnn"):
-            read = partial(core._get_fp32_precision_getter, backend, operation)
-            write = partial(core._set_fp32_precision_setter, backend, operation)
-            settings.append(_Setting(read, write, ("ieee", "none")))
-    return tuple(settings)

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from netpact.datasets import Split
     from netpact.layers.rewrites import Step
 
-ARITHMETICS = ("float32", "float64")  # coded as one decision; append-only
+# How a network is run, and the precision of its numbers. Coded by place: append-only.
+PRECISIONS = MappingProxyType({"float32": "float32", "float64": "float64", "as-run": "float32"})
+ARITHMETICS = tuple(PRECISIONS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compressed(Displayed):
     """What a method produces and `seal` writes: architecture, rewrites, coded tensors in the network's own order.
 
-    arithmetic  the precision the network is run in, and that the certificate is about
+    arithmetic  how the network is run, and what the certificate is about: every run in a precision, or one program
     method      how it was made; for display, not part of the message
     split       the part of the sample that the base network has seen; None for other data, or without a base
     rewrites    changes of the architecture's structure, in order; the tensors are those of the rewritten network

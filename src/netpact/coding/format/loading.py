@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from netpact.coding.format.arithmetic import keep_arithmetic
-from netpact.coding.format.compressed import Compressed, is_relative
+from netpact.coding.format.compressed import PRECISIONS, Compressed, is_relative
 from netpact.coding.format.layout import rewrite
 from netpact.coding.format.placing import MESSAGE, placed
 from netpact.coding.forms import CodedTensor, Weights, needs_base
@@ -44,7 +44,7 @@ def load_module(compressed: Compressed, module: nn.Module | None, base: Base | N
         target = rewrite(sketch(compressed.architecture), compressed.rewrites).to_empty(device="cpu")
     else:
         target = rewrite(module, compressed.rewrites)
-    target = target.eval().to(_DTYPES[compressed.arithmetic])
+    target = target.eval().to(_DTYPES[PRECISIONS[compressed.arithmetic]])
     tensors = {**dict(target.named_parameters()), **dict(target.named_buffers())}
     found = {(name, tuple(tensor.shape)) for name, tensor in tensors.items()}
     if other := found ^ {(name, coded.shape) for name, coded in compressed.tensors.items()}:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, code_choice, code_flag, code_uint
-from netpact.coding.format.compressed import ARITHMETICS, Compressed, is_relative
+from netpact.coding.format.compressed import ARITHMETICS, PRECISIONS, Compressed, is_relative
 from netpact.coding.format.layout import Slot, find_slots, plan_slots
 from netpact.coding.format.placing import MESSAGE, placed
 from netpact.coding.format.versions import (
+    ARITHMETICS_VERSION,
     COMMON_PROBLEMS,
     DECODER_VERSION,
     REWRITES_VERSION,
@@ -134,7 +135,7 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
         slots = slots_of(header)
     tensors: dict[str, CodedTensor] = {}
     forms = _FormBook()
-    module_bytes = _MODULE_BYTES[header.arithmetic] * sum(math.prod(slot.shape) for slot in slots)
+    module_bytes = _MODULE_BYTES[PRECISIONS[header.arithmetic]] * sum(math.prod(slot.shape) for slot in slots)
     largest = 0
     for slot in slots:
         tensor = None if known is None else known.tensors[slot.name]
@@ -191,7 +192,7 @@ class _FormBook:
 
 def _version(compressed: Compressed) -> int:
     forms = (tensor.form for tensor in compressed.tensors.values())
-    return lowest_version(compressed.architecture, forms, compressed.rewrites)
+    return lowest_version(compressed.architecture, forms, compressed.rewrites, compressed.arithmetic)
 
 
 def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
@@ -203,7 +204,7 @@ def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
             hint="install a netpact that knows this version",
         )
     note("decoder version")
-    arithmetic = ARITHMETICS[code_flag(coder, None if known is None else known.arithmetic == ARITHMETICS[1])]
+    arithmetic = _code_arithmetic(coder, None if known is None else known.arithmetic, version)
     note("arithmetic")
     architecture = None if known is None else known.architecture
     input_shape, classes = _code_problem(coder, architecture)
@@ -218,6 +219,17 @@ def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
     from netpact.coding.format.rewriting import code_rewrites  # few messages have any: the others import less
 
     return Header(version, found, arithmetic, code_rewrites(coder, None if known is None else known.rewrites, note))
+
+
+def _code_arithmetic(coder: Coder, known: str | None, version: int) -> str:
+    """One decision between the two that were there first; since version 4 any number, the first at the same price."""
+    place = None if known is None else ARITHMETICS.index(known)
+    if version < ARITHMETICS_VERSION:
+        return ARITHMETICS[code_flag(coder, None if place is None else place == 1)]
+    place = code_uint(coder, place)
+    if place >= len(ARITHMETICS):
+        raise PactError(f"the message names arithmetic {place}, known are {', '.join(ARITHMETICS)}", where="message")
+    return ARITHMETICS[place]
 
 
 def _code_problem(coder: Coder, architecture: Architecture | OwnModule | None) -> tuple[tuple[int, ...], int]:

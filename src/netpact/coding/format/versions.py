@@ -18,14 +18,16 @@ from netpact.models import Architecture, OwnModule
 if TYPE_CHECKING:
     from netpact.layers.rewrites import Step
 
-DECODER_VERSION = 3
+DECODER_VERSION = 4
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
+ARITHMETICS_VERSION = 4  # since then the arithmetic is a number, before it was one decision
 
 # Ids of families, and kinds of projections; forms and rewrites say it in their own files.
 FAMILIES_SINCE: Mapping[int, int] = {
     **dict.fromkeys((0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13), 1),
     **dict.fromkeys((14, 15, 16, 17, 18), 3),
 }
+ARITHMETICS_SINCE: Mapping[str, int] = {"float32": 1, "float64": 1, "as-run": 4}
 PROJECTIONS_SINCE: Mapping[str, int] = {"hadamard": 1, "signs": 1}
 
 # Families whose last size is a choice among few: the view of the stem (5), how batch norm stands (9 to 18).
@@ -46,9 +48,15 @@ COMMON_PROBLEMS: tuple[tuple[tuple[int, ...], int], ...] = (
 PROBLEMS_SINCE: tuple[int, ...] = (1, 1, 1, 1, 1)
 
 
-def lowest_version(architecture: Architecture | OwnModule, forms: Iterable[Form], rewrites: Iterable[Step] = ()) -> int:
+def lowest_version(
+    architecture: Architecture | OwnModule,
+    forms: Iterable[Form],
+    rewrites: Iterable[Step] = (),
+    arithmetic: str = "float32",
+) -> int:
     """The first version that can encode this network."""
     used = [1, _since(FAMILIES_SINCE, architecture.id, what="architecture")]
+    used.append(_since(ARITHMETICS_SINCE, arithmetic, what="arithmetic"))
     used += [step.rewrite.since for step in rewrites]
     problem = (architecture.input_shape, architecture.classes)
     if problem in COMMON_PROBLEMS:

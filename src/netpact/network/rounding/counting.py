@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from netpact.certificates.program import AS_RUN
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Samples, mixed_batches
@@ -64,7 +66,7 @@ class ToleranceRun:
     def __init__(self, module: nn.Module, arithmetic: str) -> None:
         with rounding(arithmetic):  # refuses a precision that is not known
             self._given, self._arithmetic = module, arithmetic
-        _refuse_flushing()
+        refuse_flushing()
         self._module = copy.deepcopy(module).double().eval()
         self._refuse_lost_digits()
         self._constants = Constants(self._module)
@@ -170,7 +172,7 @@ class ToleranceRun:
             )
 
 
-def _refuse_flushing() -> None:
+def refuse_flushing() -> None:
     """A process that flushes subnormal numbers cannot even see which of the weights are subnormal."""
     if bool(torch.tensor([2.0**-140]) == 0):
         raise PactError(
@@ -188,13 +190,35 @@ def are_same(first: Tensor, second: Tensor) -> bool:
     return torch.allclose(first, second, rtol=0.0, atol=_SAME * size, equal_nan=True)
 
 
+class CountingRun(Protocol):
+    """A network prepared to be run on all samples: logits, and how far those of any other run may be from them."""
+
+    def batch(self, input_shape: tuple[int, ...], *, most: int) -> int: ...
+
+    def __call__(self, inputs: NDArray[np.float32], places: NDArray[np.int64] | None = None) -> Logits: ...
+
+    def finish(self) -> None: ...
+
+
+def open_run(module: nn.Module, arithmetic: str) -> CountingRun:
+    """The run that counts errors in this arithmetic: with rounding bounds, or by one program, which has none."""
+    from netpact.network.as_run import AsRun  # it needs what is here
+
+    return AsRun(module) if arithmetic == AS_RUN else ToleranceRun(module, arithmetic)
+
+
 def count_errors(
     module: nn.Module, samples: Samples, *, arithmetic: str, progress: Progress | None = None
 ) -> ErrorCount:
     """How many samples are not proven to be classified rightly by every run in this precision.
 
-    A sample is right if its own logit minus its spread exceeds every other logit plus that one's spread.
+    A sample is right if its own logit minus its spread exceeds every other logit plus that one's spread. With
+    arithmetic as run: how many this program gets wrong.
     """
+    if arithmetic == AS_RUN:
+        from netpact.network.as_run_counting import count_as_run  # as above
+
+        return count_as_run(module, samples, progress=progress)
     run = ToleranceRun(module, arithmetic)
     errors = near_ties = overflows = seen = 0
     for inputs, labels, places in mixed_batches(samples, run.batch(samples.input_shape, most=_BATCH), turn=1):

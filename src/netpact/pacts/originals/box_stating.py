@@ -7,6 +7,7 @@ from pathlib import Path
 from torch import nn
 
 from netpact.certificates import BoxCertificate, code_bits, risk_bound
+from netpact.certificates.box import refuse_as_run
 from netpact.certificates.names import make_name
 from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact
 from netpact.core.limits import Limits
@@ -59,6 +60,7 @@ def state_box(
     subject: Subject, original: nn.Module, *, delta: float, public_seed: str, progress: Progress | None
 ) -> BoxCertificate:
     """What certify_box states, about what was opened already."""
+    refuse_as_run(subject.header.arithmetic)
     check_original(original)
     trace(original, subject.data)  # names everything that has no rule at once
     compressed = state_risk(subject, delta=delta, public_seed=public_seed)

@@ -16,7 +16,7 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples
 from netpact.datasets.overlap import Inputs, summarise_inputs
-from netpact.network import ToleranceRun
+from netpact.network import ToleranceRun, open_run
 from netpact.pacts.originals.disagreement import (
     ORIGINAL_ARITHMETIC,
     Bounds,
@@ -111,7 +111,7 @@ def _compare_statement(
 
 def _recount(module: nn.Module, arithmetic: str, original: nn.Module, fresh: Samples, progress: Progress | None) -> int:
     """Count again, the other way round: a sample is agreed on if one class beats all others in both networks."""
-    first, second = ToleranceRun(module, arithmetic), ToleranceRun(original, ORIGINAL_ARITHMETIC)
+    first, second = open_run(module, arithmetic), ToleranceRun(original, ORIGINAL_ARITHMETIC)
     agreed = 0
     for one, other in logit_bounds(first, second, fresh, batch=_BATCH, progress=progress):
         agreed += int((_wins(one) & _wins(other)).any(dim=1).sum())

@@ -16,7 +16,7 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, mixed_batches
 from netpact.models import Architecture, is_as_built
 from netpact.models.tensors import delimit
-from netpact.network import ToleranceRun, refuse_bad_logits
+from netpact.network import CountingRun, refuse_bad_logits
 from netpact.network.refusals.hidden_state import hidden_tensors
 
 ORIGINAL_ARITHMETIC = "float32"  # what PyTorch networks are trained and run in
@@ -41,7 +41,7 @@ class DisagreementCount:
 
 
 def count_disagreements(
-    first: ToleranceRun, second: ToleranceRun, samples: Samples, *, progress: Progress | None = None
+    first: CountingRun, second: CountingRun, samples: Samples, *, progress: Progress | None = None
 ) -> DisagreementCount:
     """How many samples the two networks are not proven to put into the same class.
 
@@ -65,7 +65,7 @@ def _predict(bounds: Bounds) -> tuple[Tensor, Tensor]:
 
 
 def logit_bounds(
-    first: ToleranceRun, second: ToleranceRun, samples: Samples, *, batch: int, progress: Progress | None
+    first: CountingRun, second: CountingRun, samples: Samples, *, batch: int, progress: Progress | None
 ) -> Iterator[tuple[Bounds, Bounds]]:
     """Both networks' logits, batch by batch; NaN and a different number of classes are refused."""
     seen = 0

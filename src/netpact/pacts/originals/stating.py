@@ -14,7 +14,7 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data
 from netpact.datasets.overlap import summarise_inputs
 from netpact.models import OwnModel
-from netpact.network import ToleranceRun
+from netpact.network import ToleranceRun, open_run
 from netpact.pacts.certification import state_risk
 from netpact.pacts.originals.disagreement import (
     ORIGINAL_ARITHMETIC,
@@ -79,7 +79,7 @@ def state_original(
     half = delta / 2  # a power of two: no rounding
     compressed = state_risk(subject, delta=half, public_seed=public_seed)
     counted = count_disagreements(
-        ToleranceRun(subject.module, compressed.arithmetic),
+        open_run(subject.module, compressed.arithmetic),
         ToleranceRun(original, ORIGINAL_ARITHMETIC),
         drawn_inputs(fresh, repeats=subject.repeats),
         progress=progress,

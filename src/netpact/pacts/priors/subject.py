@@ -12,7 +12,7 @@ from torch import nn
 
 from netpact.certificates import Certificate
 from netpact.certificates.names import make_name
-from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Header, Pact, as_pact
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Header, Pact, as_pact, seal
 from netpact.coding.format.loading import open_network
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
@@ -47,6 +47,12 @@ class Subject:
         """What the certificate is about: it says whether values repeat, and names a helper."""
         helper = "" if certificate.helper is None else certificate.helper.name
         return replace(self, repeats=certificate.repeats, helper=helper)
+
+    def with_arithmetic(self, arithmetic: str) -> Subject:
+        """The same network with another arithmetic in its message. What was stated about the old message goes."""
+        shell = self.model if self.model is None or isinstance(self.model, nn.Module) else self.model()
+        compressed = self.pact.decode(shell, max_parameters=self.max_parameters)
+        return replace(self, pact=seal(replace(compressed, arithmetic=arithmetic)))
 
     @cached_property
     def header(self) -> Header:

@@ -15,9 +15,10 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data
 from netpact.models import OwnModel
 from netpact.pacts.priors import Base, Ground, Subject, open_subject
+from netpact.pacts.verification.as_run import compare_errors, explained
 from netpact.pacts.verification.own_words import compare_module, in_own_words
 from netpact.pacts.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
-from netpact.pacts.verification.recount import count_anew
+from netpact.pacts.verification.recount import Recount, count_anew
 from netpact.pacts.verification.verdict import Verdict
 
 
@@ -65,27 +66,37 @@ def check_risk(subject: Subject, certificate: Certificate, progress: Progress | 
     reasons += other + _compare_copies(certificate, ground) + compare_order(certificate, ground, source.train)
     if reasons:
         return Verdict(tuple(reasons), certificate)
-    errors, samples, near_ties = count_anew(module, ground.samples, certificate.arithmetic, progress)
+    found = count_anew(module, ground.samples, certificate.arithmetic, progress)
+    errors, samples = found.errors, found.samples
     if samples != certificate.samples:
         which = "training samples" + (" without copies" if ground.copies and not certificate.repeats else "")
         reasons.append(f"the data have {samples:,} {which}, the certificate says {certificate.samples:,}")
         # No bound is computed from counts that are false: a billion samples would take the verifier long.
         return Verdict(tuple(reasons), certificate, errors)
-    if errors > certificate.errors:
-        reasons.append(f"{errors:,} errors counted, the certificate says {certificate.errors:,}")
+    undecided: list[str] = []
+    compare_errors("errors", found, certificate.errors, reasons, undecided)
     own_bound = _recompute(certificate, reasons)
-    false, hold_out = check_hold_out(certificate, subject)
-    reasons += false
+    hold_out = check_hold_out(certificate, subject, reasons, undecided)
     # Of a helper that came out otherwise the test errors were never stated.
     same = base is None or not base.retrained or given == SAME_HELPER
-    test_error = _check_test(module, source, certificate, reasons if same else [])
-    if reasons:
-        return Verdict(tuple(reasons), certificate, errors, own_bound, test_error, given)
+    tested = _check_test(module, source, certificate, reasons if same else [])
+    test_error = None if tested is None else tested.errors / tested.samples
+    if reasons or undecided:
+        return Verdict(
+            tuple(reasons),
+            certificate,
+            errors,
+            own_bound,
+            test_error,
+            given,
+            undecided=explained(certificate, undecided),
+        )
     said, further = in_own_words(
         certificate,
         subject,
-        near_ties=near_ties if same and errors == certificate.errors else None,
+        near_ties=found.near_ties if same and (errors == certificate.errors or certificate.as_run) else None,
         hold_out=hold_out if same else None,
+        tested=tested,
     )
     return Verdict((), said, errors, own_bound, test_error, given, (*notes, *further))
 
@@ -146,18 +157,21 @@ def _recompute(certificate: Certificate, reasons: list[str]) -> float:
     return own_bound
 
 
-def _check_test(module: nn.Module, data: Data, certificate: Certificate, reasons: list[str]) -> float | None:
-    """The test error found here. It is no part of the bound, but a stated one must be true as well."""
+def _check_test(module: nn.Module, data: Data, certificate: Certificate, reasons: list[str]) -> Recount | None:
+    """The test errors found here. They are no part of the bound, but a stated number must be true as well."""
     if data.test is None:
         return None
-    errors, samples, _ = count_anew(module, data.test, certificate.arithmetic)
+    found = count_anew(module, data.test, certificate.arithmetic)
     if certificate.test_errors is not None:
         for what, own, stated in (
             ("the test data's fingerprint", data.test.fingerprint(), certificate.test_fingerprint),
-            ("the number of test samples", samples, certificate.test_samples),
+            ("the number of test samples", found.samples, certificate.test_samples),
         ):
             if own != stated:
                 reasons.append(f"{what} is {own}, the certificate says {stated}")
-        if errors > certificate.test_errors:
-            reasons.append(f"{errors:,} test errors counted, the certificate says {certificate.test_errors:,}")
-    return errors / samples
+        # Near ties are no reason to refuse here: the verdict states what was counted, and a note says so.
+        if found.errors > certificate.test_errors and not (
+            certificate.as_run and found.explains(certificate.test_errors)
+        ):
+            reasons.append(f"{found.errors:,} test errors counted, the certificate says {certificate.test_errors:,}")
+    return found

@@ -11,7 +11,9 @@ from typing import Any
 
 from netpact.certificates import Certificate
 from netpact.certificates.names import make_name, quote
+from netpact.network import this_program
 from netpact.pacts.priors import Subject
+from netpact.pacts.verification.as_run import other_program
 from netpact.pacts.verification.recount import Recount
 
 _NOT_IDENTIFIED = "the code of the module is not identified: the certificate has no sha256 of it"
@@ -34,12 +36,18 @@ def compare_module(certificate: Certificate, subject: Subject) -> tuple[list[str
 
 
 def in_own_words(
-    certificate: Certificate, subject: Subject, *, near_ties: int | None, hold_out: Recount | None
+    certificate: Certificate,
+    subject: Subject,
+    *,
+    near_ties: int | None,
+    hold_out: Recount | None,
+    tested: Recount | None,
 ) -> tuple[Certificate, list[str]]:
     """The statement with the verifier's names and findings, and a note for each that differs from the file's.
 
     near_ties  as counted here; None where another network was counted than the stated one
     hold_out   the same for the helper
+    tested     what was counted on the test samples
     """
     data, base = subject.data, subject.base
     own: dict[str, Any] = {"data_name": make_name(data.name)}
@@ -61,6 +69,12 @@ def in_own_words(
     if near_ties is not None and near_ties != certificate.near_ties:
         own["near_ties"] = near_ties
         notes.append(f"{near_ties:,} near ties counted, the certificate says {certificate.near_ties:,}")
+    if certificate.program is not None:
+        own["program"] = this_program()
+        notes.append(other_program(certificate.program))
+        if tested is not None and certificate.test_errors not in (None, tested.errors):
+            own["test_errors"] = tested.errors
+            notes.append(f"{tested.errors:,} test errors counted, the certificate says {certificate.test_errors:,}")
     if data.test is None and certificate.test_errors is not None:
         own |= {"test_errors": None, "test_samples": None, "test_fingerprint": None}
         notes.append(_NO_TEST)

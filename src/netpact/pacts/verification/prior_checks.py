@@ -7,6 +7,7 @@ from netpact.core.errors import PactError
 from netpact.core.json import read_object
 from netpact.datasets import Samples, is_sorted
 from netpact.pacts.priors import Base, Ground, Subject, helper_module
+from netpact.pacts.verification.as_run import compare_errors
 from netpact.pacts.verification.recount import Recount, count_anew
 from netpact.training import Recipe
 
@@ -66,12 +67,13 @@ def compare_order(certificate: Certificate, ground: Ground, samples: Samples) ->
     return []
 
 
-def check_hold_out(certificate: Certificate, subject: Subject) -> tuple[list[str], Recount | None]:
-    """Count and compute the hold-out bound again, where there is one; reasons to refuse, and what was counted."""
+def check_hold_out(
+    certificate: Certificate, subject: Subject, reasons: list[str], undecided: list[str]
+) -> Recount | None:
+    """Count and compute the helper's hold-out bound again, where there is one. Adds reasons; what was counted."""
     stated, base, data, ground = certificate.helper, subject.base, subject.data, subject.ground
     if stated is None or base is None:
-        return [], None
-    reasons = []
+        return None
     assert ground.split is not None  # the kind of prior agrees
     seen = len(ground.split.indices(data.train.count)[0])
     if seen != stated.samples:
@@ -80,10 +82,10 @@ def check_hold_out(certificate: Certificate, subject: Subject) -> tuple[list[str
         recipe = Recipe.from_json(read_object(stated.recipe, where="recipe"))
         module = helper_module(base, recipe, data, max_parameters=subject.max_parameters)
     except PactError as error:
-        return [*reasons, f"the helper is not what its recipe says: {error.where}: {error.what}"], None
+        reasons.append(f"the helper is not what its recipe says: {error.where}: {error.what}")
+        return None
     found = count_anew(module, ground.samples, certificate.arithmetic)
-    if found.errors > stated.errors:
-        reasons.append(f"{found.errors:,} errors of the helper counted, the certificate says {stated.errors:,}")
+    compare_errors("errors of the helper", found, stated.errors, reasons, undecided)
     opinion = check_bound(
         errors=stated.errors,
         samples=found.samples,
@@ -94,4 +96,4 @@ def check_hold_out(certificate: Certificate, subject: Subject) -> tuple[list[str
     )
     if not opinion.holds:
         reasons.append(f"the hold-out bound is {opinion.own_bound:.6f}, the certificate says {stated.bound:.6f}")
-    return reasons, found
+    return found

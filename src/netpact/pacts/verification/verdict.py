@@ -13,13 +13,15 @@ from netpact.core.percent import percent_up
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Displayed):
-    """Agreed or refused, and why. The counts are the verifier's own; the bound is the one that was stated.
+    """Agreed, refused or undecided, and why. The counts are the verifier's own; the bound is the one that was stated.
 
     counted     errors, or disagreements where the statement is about the original network; None if nothing was counted
     own_bound   the bound by the second implementation
     test_error  found here; None without test data, or where a refusal came before
     given       what an agreement rests on beside file and data: the helper network of a data-dependent prior
     notes       what differs from the file without making it false: names, and what could not be compared
+    undecided   of arithmetic as run: why the statement is neither agreed to nor refused. Near ties alone stand between
+                the count here and the stated one, and another program may decide them otherwise
 
     The certificate of an agreement is in the verifier's own words: it bears the names of what the verifier was given.
     """
@@ -31,10 +33,11 @@ class Verdict(Displayed):
     test_error: float | None = None
     given: str = ""
     notes: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
 
     @property
     def agreed(self) -> bool:
-        return not self.reasons and self.certificate is not None
+        return not self.reasons and not self.undecided and self.certificate is not None
 
     def __bool__(self) -> bool:
         """`if verify(...)` must not let a refused file pass."""
@@ -50,7 +53,10 @@ class Verdict(Displayed):
         stated = {"bound": self.certificate.bound} if self.agreed and self.certificate is not None else {}
         own = {"counted": self.counted, "own_bound": self.own_bound, "test_error": self.test_error, "given": self.given}
         against = {"contradicted": True} if self.contradicted else {}
-        return [{"agreed": self.agreed, **against, "reasons": "; ".join(self.reasons), **stated, **own}]
+        why = {"reasons": "; ".join(self.reasons)} | (
+            {"undecided": "; ".join(self.undecided)} if self.undecided else {}
+        )
+        return [{"agreed": self.agreed, **against, **why, **stated, **own}]
 
     @property
     def contradicted(self) -> bool:
@@ -67,6 +73,8 @@ class Verdict(Displayed):
             if self.contradicted and self.test_error is not None:
                 said += f" {contradiction(self.test_error)}"
             return printable(" ".join([said, *(f"Note: {note}." for note in self.notes)]))
+        if self.undecided and not self.reasons:
+            return printable("undecided: " + "; ".join(self.undecided))
         return printable("refused: " + "; ".join(self.reasons))
 
     def to_json(self) -> dict[str, object]:
@@ -79,6 +87,7 @@ class Verdict(Displayed):
             "given": self.given,
             "notes": list(self.notes),
             "reasons": list(self.reasons),
+            "undecided": list(self.undecided),
             "test_error": self.test_error,
             f"verified_{what}": self.counted,
             "verified_bound": self.own_bound,
