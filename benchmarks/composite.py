@@ -1,12 +1,17 @@
-"""Estimating the weights of simulated networks (rethinking-fig3): sums X'X and X'y against all samples, and batches.
+"""Estimating the weights of simulated networks (rethinking-fig3): few rows against all samples, and batches.
 
 Three ways to the same least squares estimates, from the same starts, for 12 training sets of a setting of Table 1:
 
     loop     one training set after the other, every step over all of its samples
     samples  all training sets at once, every step over all samples
-    sums     all training sets at once, the samples reduced to as many rows as coordinates first: what netpact does
+    sums     all training sets at once, the samples reduced to as many rows as coordinates first
 
-The time of reducing is part of `sums`. The largest difference between estimates of W is in the last column.
+The time of reducing is part of `sums`. The largest difference between estimates of W is in the column `difference`.
+
+    drawn    drawing the samples, then the loop
+    rows     drawing rows with the distribution of the reduced samples, then all at once: what the experiment does
+
+Milliseconds are processor time.
 
 Run: OMP_NUM_THREADS=1 python benchmarks/composite.py [--quick]      (about a minute; --quick: seconds)
 """
@@ -14,13 +19,14 @@ Run: OMP_NUM_THREADS=1 python benchmarks/composite.py [--quick]      (about a mi
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
 
 import numpy as np
 from recording import Row, keep_rows, median_seconds
 
 from netpact.papers.rethinking.presets import LINES
-from netpact.papers.rethinking.simulation.drawing import draw_independent, make_samples
+from netpact.papers.rethinking.simulation.drawing import draw_independent, draw_rows, make_samples
 from netpact.papers.rethinking.simulation.families import Array
 from netpact.papers.rethinking.simulation.fitting import fit_factors
 from netpact.papers.rethinking.simulation.lines import LineCase
@@ -34,11 +40,17 @@ def compare(name: str, case: LineCase, place: int) -> Row:
     rng = np.random.default_rng(0)
     truth = draw_truth(case.geometry, case.family, rng)
     samples = case.samples[place]
-    located = draw_independent(truth.geometry, rng, batch=_SETS, samples=samples)
-    targets = located @ truth.placed + rng.standard_normal((_SETS, samples))
-    loop, one = median_seconds(lambda: np.concatenate([fit(truth, *pair) for pair in split(located, targets)]))
-    batch, every = median_seconds(lambda: fit(truth, located, targets))
-    sums, reduced = median_seconds(lambda: fit(truth, located, targets, reduced=True))
+
+    def draw(kind: Callable[..., Array]) -> tuple[Array, Array]:
+        located = kind(truth.geometry, rng, batch=_SETS, samples=samples)
+        return located, located @ truth.placed + rng.standard_normal(located.shape[:2])
+
+    located, targets = draw(draw_independent)
+    loop, one = _seconds(lambda: fit_each(truth, located, targets))
+    batch, every = _seconds(lambda: fit(truth, located, targets))
+    sums, reduced = _seconds(lambda: fit(truth, located, targets, reduced=True))
+    drawn, _ = _seconds(lambda: fit_each(truth, *draw(draw_independent)))
+    rows, _ = _seconds(lambda: fit(truth, *draw(draw_rows), reduced=True))
     return {
         "setting": name,
         "samples": samples,
@@ -49,12 +61,19 @@ def compare(name: str, case: LineCase, place: int) -> Row:
         "loop / sums": loop / sums,
         "samples / sums": batch / sums,
         "difference": float(max(np.abs(one - reduced).max(), np.abs(every - reduced).max())),
+        "drawn, ms": 1000 * drawn,
+        "rows, ms": 1000 * rows,
+        "drawn / rows": drawn / rows,
     }
 
 
-def split(located: Array, targets: Array) -> Iterator[tuple[Array, Array]]:
-    for place in range(len(located)):
-        yield located[place : place + 1], targets[place : place + 1]
+def _seconds(work: Callable[[], Array]) -> tuple[float, Array]:
+    return median_seconds(work, time.process_time)
+
+
+def fit_each(truth: Truth, located: Array, targets: Array) -> Array:
+    pairs = ((located[place : place + 1], targets[place : place + 1]) for place in range(len(located)))
+    return np.concatenate([fit(truth, *pair) for pair in pairs])
 
 
 def fit(truth: Truth, located: Array, targets: Array, *, reduced: bool = False) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
+from scipy.stats import ks_2samp
 
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
@@ -18,6 +19,7 @@ from netpact.papers.rethinking.presets import KERNELS, LINES, NUMBERS, TUCKER, n
 from netpact.papers.rethinking.simulation.descent import _slopes, descend
 from netpact.papers.rethinking.simulation.drawing import (
     draw_independent,
+    draw_rows,
     draw_transition,
     draw_var,
     make_samples,
@@ -41,7 +43,9 @@ def test_derivatives_are_those_of_finite_differences(family: Family) -> None:
     parameters = family.draw(np.random.default_rng(0), 2)
     step = 1e-6 * np.eye(family.size)
     slow = [(family.build(parameters + one) - family.build(parameters - one)) / 2e-6 for one in step]
-    assert np.abs(family.differentiate(parameters) - np.stack(slow, axis=-1)).max() < 1e-8
+    slopes = np.random.default_rng(1).standard_normal((2, family.kernels, 5, family.build(parameters).shape[1]))
+    expected = np.einsum("zrkl,zlrs->zks", slopes, np.stack(slow, axis=-1))
+    assert np.abs(family.pull(parameters, slopes) - expected).max() < 1e-7
 
 
 def test_the_coordinates_are_those_of_a_composite_network() -> None:
@@ -86,6 +90,23 @@ def test_reduced_samples_have_the_same_estimate() -> None:
     assert fewer[0].shape[1] == 9, "few samples stay as they are"
 
 
+def test_few_rows_have_the_distribution_of_many_samples() -> None:
+    """Least squares over all of W: errors from drawn rows against those from all samples (Bartlett's triangle)."""
+    rng, count = np.random.default_rng(0), 3000
+    samples, size = GEOMETRY.coordinates + 8, GEOMETRY.coordinates
+    rows = draw_rows(GEOMETRY, rng, batch=count, samples=samples)
+    every = draw_independent(GEOMETRY, rng, batch=count, samples=samples)
+    assert rows.shape == (count, size, size)
+    assert draw_rows(GEOMETRY, rng, batch=2, samples=9).shape == (2, 9, size)
+    grams = rows.transpose(0, 2, 1) @ rows
+    assert np.abs(grams.mean(axis=0) - samples * np.eye(size)).max() < 6 * math.sqrt(2 * samples / count)
+    off, from_all = (
+        np.linalg.norm(np.linalg.pinv(one) @ rng.standard_normal((*one.shape[:2], 1)), axis=1)[:, 0]
+        for one in (rows, every)
+    )
+    assert ks_2samp(off, from_all).pvalue > 0.01
+
+
 def test_without_a_constraint_it_is_ordinary_least_squares() -> None:
     """K as large as the ranks go: every W can be written so."""
     rng = np.random.default_rng(0)
@@ -125,15 +146,15 @@ def test_gradients_of_descent_are_those_of_finite_differences() -> None:
     rng, family = np.random.default_rng(0), CP((2, 2), 2)
     located = draw_independent(GEOMETRY, rng, batch=1, samples=9)
     samples = make_samples(GEOMETRY, located, rng.standard_normal((1, 9)))
-    values = [*family.split(family.draw(rng, 1)), rng.standard_normal((1, 3, 2)), rng.standard_normal((1, 4, 3))]
-    _, slopes = _slopes(samples, values, 9)
+    values = [family.draw(rng, 1), rng.standard_normal((1, 3, 2)), rng.standard_normal((1, 4, 3))]
+    _, slopes = _slopes(samples, family, values, 9)
     for value, slope in zip(values, slopes, strict=True):
         moved = np.zeros_like(slope)
         for place in np.ndindex(value.shape):
             ends = []
             for sign in (1, -1):
                 value[place] += sign * 1e-6
-                ends.append(_slopes(samples, values, 9)[0][0])
+                ends.append(_slopes(samples, family, values, 9)[0][0])
                 value[place] -= sign * 1e-6
             moved[place] = (ends[0] - ends[1]) / 2e-6
         assert np.allclose(slope, moved, atol=1e-6)
@@ -200,10 +221,25 @@ def test_lines_and_their_r_squared() -> None:
 
 
 def line_study(name: str, bend: float, *, replicates: int = 20, seed: int = 0, least: float = 0.1) -> LineStudy:
-    points = tuple(LinePoint(9, x, x + bend * x**4, x + bend * x**4, 0.0) for x in (0.1, 0.3, 0.6))
+    sizes = {9 / x**2: x for x in (0.1, 0.3, 0.5)}
+    points = tuple(LinePoint(n, x, x + bend * x**4, x + bend * x**4, 0.0) for n, x in sizes.items())  # type: ignore[arg-type]
     return LineStudy(
         study=name, seed=seed, complexity=9, least=least, largest=1.0, replicates=replicates, points=points
     )
+
+
+def test_the_line_of_finite_samples_is_that_of_least_squares() -> None:
+    """Ordinary least squares over d numbers has a mean square of d / (n - d - 1): simulated; straight there only."""
+    rng, points = np.random.default_rng(0), []
+    for samples in (150, 60, 30, 20, 15):
+        rows = rng.standard_normal((3000, samples, 5))
+        off = np.linalg.pinv(rows) @ rng.standard_normal((3000, samples, 1))
+        error = math.sqrt((off**2).sum(axis=(1, 2)).mean())
+        points.append(LinePoint(samples, math.sqrt(5 / samples), error, error, 0.0))
+    study = LineStudy(study="s", seed=0, complexity=5, least=1.0, largest=1.0, replicates=20, points=tuple(points))
+    line = study.line(prediction=True, finite=True)
+    assert (line.slope, line.intercept) == pytest.approx((1.0, 0.0), abs=0.03)
+    assert line.r_squared > 0.999 > study.line(prediction=True).r_squared
 
 
 @pytest.mark.parametrize(

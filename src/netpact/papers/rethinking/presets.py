@@ -42,9 +42,9 @@ def _lines(*, sizes: int, plain: int, tucker: int) -> Mapping[str, LineCase]:
 LINES: Mapping[str, SimulationPreset] = MappingProxyType(
     {
         "quick": SimulationPreset(
-            about="the settings of Table 1 at 6 sample sizes, 80 training sets for each of a plain network and 12 of a "
-            "Tucker network",
-            cases=_lines(sizes=6, plain=80, tucker=12),
+            about="the settings of Table 1 at 10 sample sizes with 200 training sets each, as in the paper, for plain "
+            "networks, and 30 for Tucker networks",
+            cases=_lines(sizes=10, plain=200, tucker=30),
             time=time_line,
         ),
         "full": SimulationPreset(
@@ -75,8 +75,8 @@ KERNELS: Mapping[str, SimulationPreset] = MappingProxyType(
     {
         "quick": SimulationPreset(
             about="12 x 12 inputs with 8 channels, kernels 8 x 8 x 8, pooling 2 x 2, noise of standard deviation 0.1, "
-            "6 training sets for each size",
-            cases=_kernels(KernelCase((12, 12, 8), (8, 8, 8), (2, 2, 1), 8, 8, (800, 1600), 6, 0.1, 2000)),
+            "20 training sets for each size",
+            cases=_kernels(KernelCase((12, 12, 8), (8, 8, 8), (2, 2, 1), 8, 8, (800, 1600), 20, 0.1, 20_000)),
             time=time_kernels,
         ),
         "full": SimulationPreset(

@@ -23,15 +23,16 @@ def descend(
     batch = len(samples.targets)
     channels = np.linalg.qr(rng.standard_normal((batch, kernels, family.kernels)))[0]
     head = rng.standard_normal((batch, samples.geometry.places, kernels))
-    values = [*family.split(family.draw(rng, batch)), channels, head]
-    values[-1] /= np.linalg.norm(_weights(values), axis=(1, 2))[:, None, None]
+    values = [family.draw(rng, batch), channels, head]
+    drawn = family.build(values[0]) @ (head @ channels).transpose(0, 2, 1)
+    head /= np.linalg.norm(drawn, axis=(1, 2))[:, None, None]
     speeds = [np.zeros_like(value) for value in values]
     before = np.full(batch, np.inf)
     loss = before
     taken = 0
     while taken < steps:
         taken += 1
-        loss, slopes = _slopes(samples, values, count)
+        loss, slopes = _slopes(samples, family, values, count)
         if (before - loss < tolerance).all():
             break
         before = loss
@@ -39,39 +40,17 @@ def descend(
             speed *= _MOMENTUM
             speed -= _RATE * slope
             value += speed
-    return Fit(_outer(values[:-2]), values[-1] @ values[-2], loss * count, taken)
+    return Fit(family.build(values[0]), head @ channels, loss * count, taken)
 
 
-def _slopes(samples: Samples, values: list[Array], count: int) -> tuple[Array, list[Array]]:
-    """The squared errors over `count`, and their derivatives."""
-    *factors, channels, head = values
-    kernels, output = _outer(factors), head @ channels
+def _slopes(samples: Samples, family: CP, values: list[Array], count: int) -> tuple[Array, list[Array]]:
+    """The squared errors over `count`, and their derivatives by parameters, factor of the channels and B."""
+    parameters, channels, head = values
+    kernels, output = family.build(parameters), head @ channels
     placed = samples.geometry.place(kernels @ output.transpose(0, 2, 1))
     residual = (samples.located @ placed[..., None])[..., 0] - samples.targets
     loss = np.einsum("zk,zk->z", residual, residual) / count
     pulled = samples.geometry.pull((residual[:, None] @ samples.located)[:, 0]) * (2 / count)
     by_kernel, by_output = pulled @ output, pulled.transpose(0, 2, 1) @ kernels
-    slopes = []
-    for place, factor in enumerate(factors):
-        before, after = _outer(factors[:place], factor), _outer(factors[place + 1 :], factor)
-        apart = by_kernel.reshape(len(factor), before.shape[1], factor.shape[1], after.shape[1], factor.shape[2])
-        slopes.append(np.einsum("zbXar,zbr,zar->zXr", apart, before, after, optimize=True))
-    slopes += [head.transpose(0, 2, 1) @ by_output, by_output @ channels.transpose(0, 2, 1)]
-    return loss, slopes
-
-
-def _weights(values: list[Array]) -> Array:
-    *factors, channels, head = values
-    found: Array = _outer(factors) @ (head @ channels).transpose(0, 2, 1)
-    return found
-
-
-def _outer(factors: list[Array], like: Array | None = None) -> Array:
-    """The outer products of the columns, flat; ones where there are no factors."""
-    if not factors:
-        assert like is not None
-        return np.ones((len(like), 1, like.shape[2]))
-    found = factors[0]
-    for factor in factors[1:]:
-        found = np.einsum("zar,zbr->zabr", found, factor).reshape(len(found), -1, factor.shape[2])
-    return found
+    by_parameters = family.pull(parameters, by_kernel.transpose(0, 2, 1)[:, :, None])[:, 0]
+    return loss, [by_parameters, head.transpose(0, 2, 1) @ by_output, by_output @ channels.transpose(0, 2, 1)]

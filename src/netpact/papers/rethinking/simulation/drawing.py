@@ -18,6 +18,20 @@ def draw_independent(geometry: Geometry, rng: np.random.Generator, *, batch: int
     return rng.standard_normal((batch, samples, geometry.coordinates))
 
 
+def draw_rows(geometry: Geometry, rng: np.random.Generator, *, batch: int, samples: int) -> Array:
+    """Rows that stand for independent inputs: at most as many as coordinates, with the distribution of their sums.
+
+    Of more samples the triangle R of X = Q R: chi on the diagonal, with n, n-1, ... degrees of freedom, and standard
+    normal entries above it (Bartlett 1933). y = R w + standard normal noise has the distribution of Q'(X w + noise).
+    """
+    size = geometry.coordinates
+    rows = rng.standard_normal((batch, min(samples, size), size))
+    if samples > size:
+        rows = np.triu(rows, 1)
+        np.einsum("zii->zi", rows)[:] = np.sqrt(rng.chisquare(samples - np.arange(size), (batch, size)))
+    return rows
+
+
 def draw_transition(size: int, norm: float, rng: np.random.Generator) -> Array:
     """A Gaussian matrix, scaled to this spectral norm. The paper says only that the norm is below 1."""
     check_integer(size, where="size", least=1)

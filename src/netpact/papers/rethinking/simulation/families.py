@@ -1,4 +1,4 @@
-"""Kernels as functions of their parameters: plain, Tucker and CP, each with its derivative; batches come first.
+"""Kernels as functions of their parameters (plain, Tucker, CP), and the adjoints of the derivatives; batches first.
 
 The weights of a network are W = sum_r A_r (x) B_r over R kernels (Corollary 1). A family says how the kernels A,
 (batch, L, R), follow from parameters (batch, size); the output weights B, (batch, P, R), are free in all of them.
@@ -28,8 +28,8 @@ class Family(Protocol):
         """A: (batch, L, R)."""
         ...
 
-    def differentiate(self, parameters: Array) -> Array:
-        """dA / dparameters: (batch, L, R, size)."""
+    def pull(self, parameters: Array, slopes: Array) -> Array:
+        """d<M_k, A> / dparameters for the rows M_k of slopes (batch, R, k, L): (batch, k, size)."""
         ...
 
     def draw(self, rng: np.random.Generator, batch: int) -> Array: ...
@@ -49,9 +49,8 @@ class Plain:
     def build(self, parameters: Array) -> Array:
         return parameters.reshape(len(parameters), -1, self.kernels)
 
-    def differentiate(self, parameters: Array) -> Array:
-        unit = np.eye(self.size).reshape(-1, self.kernels, self.size)
-        return np.broadcast_to(unit, (len(parameters), *unit.shape))
+    def pull(self, parameters: Array, slopes: Array) -> Array:
+        return _last(slopes)
 
     def draw(self, rng: np.random.Generator, batch: int) -> Array:
         return rng.standard_normal((batch, self.size))
@@ -80,22 +79,21 @@ class Tucker:
         built = np.einsum(f"{self._core},{','.join(self._factors)}->z{self._sizes}o", core, *factors, optimize=True)
         return built.reshape(len(parameters), -1, self.kernels)
 
-    def differentiate(self, parameters: Array) -> Array:
+    def pull(self, parameters: Array, slopes: Array) -> Array:
         core, factors = self.split(parameters)
-        batch, parts = len(parameters), []
-        names = self._factors
-        by_core = np.einsum(f"{','.join(names)}->z{self._sizes}{self._ranks}", *factors, optimize=True)
-        by_core = by_core.reshape(batch, math.prod(self.kernel), 1, -1, 1)
-        unit = np.eye(self.kernels)[:, None, :]  # G's entries of kernel r move kernel r alone
-        parts.append((by_core * unit).reshape(batch, math.prod(self.kernel), self.kernels, -1))
-        for place, (size, rank) in enumerate(zip(self.kernel, self.ranks, strict=False)):
+        names, (batch, kernels, rows, size) = self._factors, slopes.shape
+        spread = np.einsum(f"{','.join(names)}->z{self._sizes}{self._ranks}", *factors, optimize=True)
+        parts = [_last(slopes @ spread.reshape(batch, 1, size, -1))]
+        for place, length in enumerate(self.kernel):
             others = [name for mode, name in enumerate(names) if mode != place]
-            free = self._sizes.replace(self._sizes[place], "Y") + "oX" + self._ranks[place]
-            terms = ",".join([self._core, *others, "YX"])
-            given = [core, *(factor for mode, factor in enumerate(factors) if mode != place), np.eye(size)]
-            by_factor = np.einsum(f"{terms}->z{free}", *given, optimize=True)
-            parts.append(by_factor.reshape(batch, -1, self.kernels, size * rank))
-        return np.concatenate(parts, axis=3)
+            given = [factor for mode, factor in enumerate(factors) if mode != place]
+            free = self._sizes.replace(self._sizes[place], "") + self._ranks[place]
+            rest = np.einsum(f"{','.join([self._core, *others])}->zo{free}", core, *given, optimize=True)
+            apart = slopes.reshape(batch, kernels, rows, math.prod(self.kernel[:place]), length, -1)
+            turned = apart.swapaxes(3, 4).reshape(batch, kernels, rows * length, -1)
+            found = turned @ rest.reshape(batch, kernels, size // length, -1)
+            parts.append(found.sum(axis=1).reshape(batch, rows, -1))
+        return np.concatenate(parts, axis=2)
 
     def draw(self, rng: np.random.Generator, batch: int) -> Array:
         """A core of standard normal entries, factors with orthonormal columns (section 4.1)."""
@@ -143,17 +141,16 @@ class CP:
     def build(self, parameters: Array) -> Array:
         return _outer(self.split(parameters))
 
-    def differentiate(self, parameters: Array) -> Array:
+    def pull(self, parameters: Array, slopes: Array) -> Array:
         factors, parts = self.split(parameters), []
-        batch, columns = len(parameters), np.eye(self.kernels)
-        for place, size in enumerate(self.kernel):
-            before, after = (
-                _outer(factors[:place], batch, self.kernels),
-                _outer(factors[place + 1 :], batch, self.kernels),
-            )
-            moved = np.einsum("zbr,XY,zar,rs->zbXarYs", before, np.eye(size), after, columns, optimize=True)
-            parts.append(moved.reshape(batch, -1, self.kernels, size * self.kernels))
-        return np.concatenate(parts, axis=3)
+        batch, kernels, rows, _ = slopes.shape
+        for place, length in enumerate(self.kernel):
+            before = _outer(factors[:place], batch, kernels).transpose(0, 2, 1)[:, :, None, None]
+            after = _outer(factors[place + 1 :], batch, kernels).transpose(0, 2, 1)[..., None]
+            found = slopes.reshape(batch, kernels, -1, after.shape[2]) @ after
+            found = before @ found.reshape(batch, kernels, rows, before.shape[4], length)
+            parts.append(_last(found[:, :, :, 0]))
+        return np.concatenate(parts, axis=2)
 
     def draw(self, rng: np.random.Generator, batch: int) -> Array:
         """Orthonormal columns where there is room for them (A.5.1)."""
@@ -168,6 +165,11 @@ class CP:
     def split(self, parameters: Array) -> list[Array]:
         found = np.split(parameters, np.cumsum([size * self.kernels for size in self.kernel])[:-1], axis=1)
         return [one.reshape(-1, size, self.kernels) for one, size in zip(found, self.kernel, strict=True)]
+
+
+def _last(slopes: Array) -> Array:
+    """Kernels last, as parameters have them: (batch, k, numbers * R) of (batch, R, k, numbers)."""
+    return slopes.transpose(0, 2, 3, 1).reshape(len(slopes), slopes.shape[2], -1)
 
 
 def _outer(factors: list[Array], batch: int = 1, kernels: int = 1) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,17 @@ class Samples:
     located: Array
     targets: Array
 
+    @cached_property
+    def features(self) -> Array:
+        """The rows as factors of the entries of W: (batch, P, k, L)."""
+        batch, rows, _ = self.located.shape
+        pulled = self.geometry.pull(self.located.reshape(batch * rows, -1))
+        return np.ascontiguousarray(pulled.reshape(batch, rows, *pulled.shape[1:]).transpose(0, 3, 1, 2))
+
     def take(self, places: NDArray[np.intp]) -> Samples:
-        return Samples(self.geometry, self.located[places], self.targets[places])
+        found = Samples(self.geometry, self.located[places], self.targets[places])
+        found.__dict__["features"] = self.features[places]
+        return found
 
 
 @dataclass(frozen=True)
@@ -59,11 +69,10 @@ def fit_factors(
     residual = _residual(samples, family, parameters)
     loss = _square(residual)
     damping = np.full(batch, _FIRST_DAMPING)
-    live = np.arange(batch)
+    live, part = np.arange(batch), samples
     taken = 0
     while len(live) and taken < steps:
         taken += 1
-        part = samples if len(live) == batch else samples.take(live)
         slope, curvature = _normal_equations(part, family, parameters[live], residual[live])
         diagonal = np.einsum("zii->zi", curvature)  # a view
         diagonal += damping[live, None] * (diagonal + diagonal.mean(axis=1, keepdims=True))
@@ -79,7 +88,8 @@ def fit_factors(
         still = np.ones(len(live), dtype=bool)
         still[np.flatnonzero(better)[drop < tolerance]] = False
         still &= damping[live] < _MOST_DAMPING
-        live = live[still]
+        if not still.all():
+            live, part = live[still], part.take(np.flatnonzero(still))
     kernels, head = _split(family, parameters, samples.geometry.places)
     return Fit(kernels, head, loss, taken)
 
@@ -92,17 +102,14 @@ def _normal_equations(samples: Samples, family: Family, parameters: Array, resid
 
 
 def _jacobian(samples: Samples, family: Family, parameters: Array) -> Array:
-    """d<X, W_X> / d(parameters, B): (batch, k, numbers), by moving W in the direction of each number."""
-    geometry = samples.geometry
-    kernels, output = _split(family, parameters, geometry.places)
-    batch, size, _ = kernels.shape
-    derivative = family.differentiate(parameters[:, : family.size])
-    inner = np.einsum("zlrs,zpr->zslp", derivative, output, optimize=True)
-    unit = np.eye(geometry.places)
-    outer = np.einsum("zlr,pq->zqrlp", kernels, unit).reshape(batch, -1, size, geometry.places)
-    moved = np.concatenate([inner, outer], axis=1)
-    placed = geometry.place(moved.reshape(-1, size, geometry.places)).reshape(batch, moved.shape[1], -1)
-    return samples.located @ placed.transpose(0, 2, 1)
+    """d<X, W_X> / d(parameters, B): (batch, k, numbers). W = A B', so each half is a product of the other with X."""
+    kernels, output = _split(family, parameters, samples.geometry.places)
+    features = samples.features
+    batch, places, rows, size = features.shape
+    by_kernel = output.transpose(0, 2, 1) @ features.reshape(batch, places, rows * size)
+    inner = family.pull(parameters[:, : family.size], by_kernel.reshape(batch, -1, rows, size))
+    outer = features @ kernels[:, None]
+    return np.concatenate([inner, outer.transpose(0, 2, 1, 3).reshape(batch, rows, -1)], axis=2)
 
 
 def _residual(samples: Samples, family: Family, parameters: Array) -> Array:

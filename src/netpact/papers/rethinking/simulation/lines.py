@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +15,7 @@ from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
 from netpact.experiments import BaseStudy, SimulationSetting
-from netpact.papers.rethinking.simulation.drawing import draw_independent, draw_transition, draw_var, make_samples
+from netpact.papers.rethinking.simulation.drawing import draw_rows, draw_transition, draw_var, make_samples
 from netpact.papers.rethinking.simulation.families import Array, Family, Plain, Tucker
 from netpact.papers.rethinking.simulation.geometry import Geometry
 from netpact.papers.rethinking.simulation.truths import Truth, draw_truth, estimate_weights
@@ -120,9 +121,12 @@ class LineStudy(BaseStudy):
     def missed(self) -> float:
         return fmean(point.missed for point in self.points)
 
-    def line(self, *, prediction: bool) -> Line:
-        values = [point.prediction if prediction else point.estimation for point in self.points]
-        return fit_line([point.root for point in self.points], values)
+    def line(self, *, prediction: bool, finite: bool = False) -> Line:
+        """Against sqrt(d_M / n). finite: against sqrt(d_M / (n - d_M - 1)), the error of ordinary least squares over
+        d_M numbers with independent normal inputs, which is larger where samples are few."""
+        lost = self.complexity + 1 if finite else 0
+        across = [math.sqrt(self.complexity / (point.samples - lost)) for point in self.points]
+        return fit_line(across, [point.prediction if prediction else point.estimation for point in self.points])
 
     def __str__(self) -> str:
         lines = [f"prediction {self.line(prediction=True)}"]
@@ -136,7 +140,7 @@ class LineStudy(BaseStudy):
 
 @dataclass(frozen=True)
 class Line:
-    """error = intercept + slope sqrt(d_M / n), by least squares."""
+    """error = intercept + slope x, by least squares."""
 
     slope: float
     intercept: float
@@ -188,13 +192,12 @@ def simulate_point(*, study: str, case: Mapping[str, Any], seed: int, samples: i
     asked = LineCase.read(case)
     own = Seed(seed).child("rethinking", study)
     truth, rng = asked.truth(own), own.child(samples).numpy()
-    width = max(truth.geometry.coordinates, int(np.prod(asked.shape)) if asked.transition else 0)
-    batch = max(1, min(asked.replicates, _NUMBERS // (samples * width)))
+    batch = max(1, min(asked.replicates, _NUMBERS // _numbers(asked, truth, samples)))
     errors, missed = [], []
     for first in range(0, asked.replicates, batch):
         count = min(batch, asked.replicates - first)
         located = _draw(asked, truth.geometry, own, rng, batch=count, samples=samples)
-        targets = located @ truth.placed + rng.standard_normal((count, samples))
+        targets = located @ truth.placed + rng.standard_normal(located.shape[:2])
         fit, alone = estimate_weights(truth, make_samples(truth.geometry, located, targets), rng, starts=asked.starts)
         errors.append(truth.errors(fit))
         missed.append(alone)
@@ -214,10 +217,16 @@ def time_line(case: LineCase) -> float:
     return (time.perf_counter() - started) / len(ends) * case.sizes * case.replicates
 
 
+def _numbers(case: LineCase, truth: Truth, samples: int) -> int:
+    """The most numbers that a training set has at a time: its inputs, or its rows as factors of the entries of W."""
+    drawn = samples * math.prod(case.shape) if case.transition else 0
+    return max(drawn, min(samples, truth.geometry.coordinates) * truth.weights.size)
+
+
 def _draw(
     case: LineCase, geometry: Geometry, own: Seed, rng: np.random.Generator, *, batch: int, samples: int
 ) -> Array:
     if not case.transition:
-        return draw_independent(geometry, rng, batch=batch, samples=samples)
+        return draw_rows(geometry, rng, batch=batch, samples=samples)
     transition = draw_transition(int(np.prod(case.shape)), case.transition, own.child("transition").numpy())
     return geometry.locate(draw_var(transition, rng, batch=batch, samples=samples))

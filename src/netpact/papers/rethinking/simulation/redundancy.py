@@ -12,7 +12,7 @@ import numpy as np
 from netpact.core.seed import Seed
 from netpact.experiments import BaseStudy, SimulationSetting
 from netpact.papers.rethinking.simulation.descent import descend
-from netpact.papers.rethinking.simulation.drawing import draw_independent, make_samples
+from netpact.papers.rethinking.simulation.drawing import draw_rows, make_samples
 from netpact.papers.rethinking.simulation.families import CP
 from netpact.papers.rethinking.simulation.geometry import Geometry
 from netpact.papers.rethinking.simulation.truths import draw_truth, estimate_weights
@@ -103,8 +103,8 @@ def _point(case: KernelCase, seed: Seed, samples: int) -> KernelPoint:
     for replicate in range(case.replicates):
         rng = seed.child(replicate).numpy()
         truth = draw_truth(geometry, family, rng, kernels=case.kernels, unit=True)
-        located = draw_independent(geometry, rng, batch=1, samples=samples)
-        targets = located @ truth.placed + case.noise_std * rng.standard_normal((1, samples))
+        located = draw_rows(geometry, rng, batch=1, samples=samples)
+        targets = located @ truth.placed + case.noise_std * rng.standard_normal(located.shape[:2])
         drawn = make_samples(geometry, located, targets)
         squares, _ = estimate_weights(truth, drawn, rng, starts=0)
         trained = descend(drawn, family, case.kernels, rng, count=samples, steps=case.steps, tolerance=_DROP)
