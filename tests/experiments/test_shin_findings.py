@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from netpact.papers.shin.presets import MLP, NETWORKS, PRESETS, RESNET
 from netpact.papers.shin.repeats import Repeats
 from netpact.papers.shin.spiked import Spikes
 from netpact.papers.shin.studying import ALPHAS, CENTRED, POSITIVE, label_spikes
-from netpact.papers.shin.table import PRUNED, RECIPE, SIGNED, THEORY, TableRow
+from netpact.papers.shin.table import PRUNED, RECIPE, SIGNED, THEORY, Table, TableRow
 from netpact.reports.charts.tiles import draw_tiles, shade
 from netpact.runs import Inline
 
@@ -150,8 +152,26 @@ def table(folder: Path) -> Experiment:
 def test_a_run_on_digits_judges_nothing(table: Experiment) -> None:
     assert {finding.verdict for finding in table.findings} == {NOT_JUDGED}
     page = table.page.read_text()
-    for word in ("resnet20_cifar10", "alpha-fit", "mlp:12, seed 0", "±"):
+    for word in ("resnet20_cifar10", "alpha-fit", "mlp-mnist, seed 0", "±"):
         assert word in page
+
+
+def test_each_column_of_the_page_has_its_own_numbers(table: Experiment) -> None:
+    """Records come back from the store in another order than that of the columns."""
+    found = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", table.page.read_text(), flags=re.DOTALL)
+    cells = [html.unescape(re.sub("<[^>]*>", "", cell)).strip() for cell in found]
+    first = cells.index("alpha-fit") - 1
+    names = {RECIPE: "in magnitude", SIGNED: "signed", THEORY: "sqrt(t) G + B", PRUNED: "no noise"}
+    width = 4 + len(names)
+    heads, values = cells[first : first + width], cells[first + width : first + 2 * width]
+    shown = dict(zip(heads, values, strict=True))
+    one = next(study for study in table.studies if study.study == MLP)
+    assert isinstance(one, NoiseStudy)
+    assert shown["network"] == f"{MLP}, seed 0"
+    for variant, repeats in one.row.variants.items():
+        assert shown[names[variant]].split(" ± ")[0] == f"{100 * repeats.mean:.1f}", variant
+    turned = replace(one.row, variants=dict(reversed(one.row.variants.items())))
+    assert str(Table((turned,))) == str(Table((one.row,)))
 
 
 @pytest.mark.parametrize(("name", "figures"), [("shin-fig2", 6), ("shin-jl", 0)])

@@ -71,7 +71,8 @@ class Table:
     def __str__(self) -> str:
         lines = [f"{'network':24} {'data':14} {'alpha':>6} {'before':>8}  " + "  ".join(f"{v:>20}" for v in VARIANTS)]
         for row in self.rows:
-            cells = [f"{100 * one.mean:.2f} +- {100 * one.std:.2f}" for one in row.variants.values()]
+            found = [row.variants[variant] for variant in VARIANTS]  # records that were read have another order
+            cells = [f"{100 * one.mean:.2f} +- {100 * one.std:.2f}" for one in found]
             head = f"{row.network[:24]:24} {row.data[:14]:14} {row.alpha:6.2f} {100 * row.original:7.2f}%"
             lines.append(head + "  " + "  ".join(f"{text:>20}" for text in cells))
         return "\n".join(lines)

@@ -11,8 +11,9 @@ from scipy.stats import spearmanr
 from netpact.experiments import EXPERIMENTS, Experiment, Question
 from netpact.papers.shin.noise_study import NoiseStudy
 from netpact.papers.shin.presets import NETWORKS
+from netpact.papers.shin.repeats import Repeats
 from netpact.papers.shin.studying import PaperPlan
-from netpact.papers.shin.table import PRUNED, RECIPE, SIGNED, VARIANTS
+from netpact.papers.shin.table import PRUNED, RECIPE, SIGNED, THEORY
 from netpact.reports.page import frame_table
 from netpact.reports.text import escape
 
@@ -33,6 +34,7 @@ PRINTED: Mapping[str, tuple[float, float, float]] = {
     "resnet110_svhn": (2.33, 97.48, 97.16),
     "pyramidnet110_a48_svhn": (3.64, 97.56, 97.28),
 }
+_HEADS = {RECIPE: "in magnitude", SIGNED: "signed", THEORY: "sqrt(t) G + B", PRUNED: "no noise"}
 _LOST = [before - after for _, before, after in PRINTED.values()]
 
 
@@ -55,39 +57,37 @@ def _noise_gains(one: Seeded) -> float:
 
 
 def _show(found: Experiment) -> list[str]:
-    rows = []
-    for name in NETWORKS:
-        for study in found.chosen(name):
-            row = study.row
-            cells = [
-                f"{_POINTS * one.mean:.2f} ± {_POINTS * one.std:.2f}"
-                if variant != PRUNED
-                else f"{_POINTS * one.mean:.2f}"
-                for variant, one in row.variants.items()
-            ]
-            kept = row.variants[RECIPE]
-            rows.append(
-                (
-                    f"{escape(row.network)}, seed {study.seed}",
-                    escape(study.data),
-                    f"{row.alpha:.2f} ± {row.alpha_stderr:.2f}",
-                    f"{kept.kept:,} of {kept.weights:,}",
-                    f"{_POINTS * row.original:.2f}",
-                    *cells,
-                )
-            )
-    heads = ("network", "data", "alpha-fit", "kept in magnitude", "before", *map(escape, VARIANTS))
+    rows = [_row(study) for name in NETWORKS for study in found.chosen(name)]
+    heads = ("network", "alpha-fit", "kept", "before", *_HEADS.values())
     printed = [(name, f"{alpha:.2f}", f"{old:.2f}", f"{new:.2f}") for name, (alpha, old, new) in PRINTED.items()]
     return [
         frame_table(
             "Test accuracy in percent, threshold one standard deviation",
             heads,
             rows,
-            note="Mean and standard deviation of ten draws. The alpha-fit is of a density w^-alpha, as in the paper's "
-            "table; the paper's own text has w^-(alpha+1).",
+            note="Mean and standard deviation of ten draws. Kept: weights compared in magnitude; signed: with their "
+            "sign, as printed. The alpha-fit is of a density w^-alpha, as in the paper's table; the paper's text has "
+            "w^-(alpha+1).",
         ),
         frame_table("As printed", ("network", "alpha-fit", "before", "after"), printed),
     ]
+
+
+def _row(study: NoiseStudy) -> tuple[str, ...]:
+    row = study.row
+    kept = row.variants[RECIPE]
+    return (
+        escape(f"{study.study}, seed {study.seed}"),
+        f"{row.alpha:.2f} ± {row.alpha_stderr:.2f}",
+        f"{kept.kept / kept.weights:.0%}",
+        f"{_POINTS * row.original:.1f}",
+        # By name: stored records have another order.
+        *(_mean(row.variants[variant], noise=variant != PRUNED) for variant in _HEADS),
+    )
+
+
+def _mean(one: Repeats, *, noise: bool) -> str:
+    return f"{_POINTS * one.mean:.1f}" + (f" ± {_POINTS * one.std:.1f}" if noise else "")
 
 
 EXPERIMENTS.add(
