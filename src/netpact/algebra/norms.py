@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from netpact.algebra.geometry import ConvolutionOptions
+from netpact.algebra.geometry import Axis, ConvolutionOptions
 from netpact.algebra.inputs import per_axis, prepare_weight, scale_down, scale_up
-from netpact.algebra.plane import bound_plane
+from netpact.algebra.plane import Plane, bound_plane
 from netpact.algebra.waves import image_sizes, make_wave, stretch
 from netpact.core.checks import check_number
 from netpact.core.errors import PactError
@@ -90,21 +90,38 @@ def convolution_norm(
     The maximum over the grid is proven by Cholesky factorisations (eigenvalues.py). The lower bound is what the layer
     itself does to an image (waves.py).
     """
-    check_number(slack, where="slack", above=0, most=1)
-    kernel, exponent = prepare_weight(weight, dimensions=(3, 4, 5))
-    if kernel.shape[0] % options.groups:
-        raise PactError(f"{kernel.shape[0]} channels do not split into {options.groups} groups", where="groups")
-    axes = options.along_axes(tuple(kernel.shape[2:]))
+    kernel, exponent, axes = _prepare_kernel(weight, options, slack=slack)
     sizes = image_sizes(axes, options, per_axis(image_size, len(axes)))
     if not bool(kernel.any()):
         return OperatorNorm(0.0, 0.0)
     plane = bound_plane(kernel, axes, options, slack=slack)
-    gain = math.prod(options.gain_by(axis) for axis in axes)
     places = sizes if options.transposed else [axis.positions(size) for axis, size in zip(axes, sizes, strict=True)]
     steps = min(_MOST_STEPS, max(1, int(_STEP_WORK / (4 * kernel.numel() * math.prod(places)))))
     with torch.inference_mode(False), torch.enable_grad():
         # What was made in inference mode cannot be differentiated through: copies can.
         wave = make_wave(plane.channels.clone(), plane.turns, places)
         lower = stretch(kernel.clone(), options, wave, sizes=sizes, steps=steps)
-    upper = gain * math.sqrt(plane.squared_norm) * _OUTWARD
-    return OperatorNorm(scale_down(lower, exponent), scale_up(upper, exponent))
+    return OperatorNorm(scale_down(lower, exponent), scale_up(_above(plane, axes, options), exponent))
+
+
+def convolution_norm_above(weight: Tensor, options: ConvolutionOptions, *, slack: float = _SLACK) -> float:
+    """The upper bound of convolution_norm by itself, without the work for the lower one."""
+    kernel, exponent, axes = _prepare_kernel(weight, options, slack=slack)
+    if not bool(kernel.any()):
+        return 0.0
+    return scale_up(_above(bound_plane(kernel, axes, options, slack=slack), axes, options), exponent)
+
+
+def _prepare_kernel(
+    weight: Tensor, options: ConvolutionOptions, *, slack: float
+) -> tuple[Tensor, int, tuple[Axis, ...]]:
+    check_number(slack, where="slack", above=0, most=1)
+    kernel, exponent = prepare_weight(weight, dimensions=(3, 4, 5))
+    if kernel.shape[0] % options.groups:
+        raise PactError(f"{kernel.shape[0]} channels do not split into {options.groups} groups", where="groups")
+    return kernel, exponent, options.along_axes(tuple(kernel.shape[2:]))
+
+
+def _above(plane: Plane, axes: Sequence[Axis], options: ConvolutionOptions) -> float:
+    gain = math.prod(options.gain_by(axis) for axis in axes)
+    return gain * math.sqrt(plane.squared_norm) * _OUTWARD

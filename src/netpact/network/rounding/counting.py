@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from netpact.algebra.outward import norm_up
 from netpact.certificates.program import AS_RUN
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
@@ -20,6 +22,7 @@ from netpact.network.rounding.constants import Constants
 from netpact.network.rounding.tolerance import (
     BadSampleError,
     Constant,
+    Lengths,
     Spread,
     flushed_part,
     make_spread,
@@ -70,6 +73,7 @@ class ToleranceRun:
         self._module = copy.deepcopy(module).double().eval()
         self._refuse_lost_digits()
         self._constants = Constants(self._module)
+        self._norms: dict[Any, Any] = {}  # of its layers
         self._first: tuple[Tensor, Tensor] | None = None  # some inputs of the first batch, and their logits
         self._runs = 0
         self._at_once: int | None = None
@@ -93,11 +97,27 @@ class ToleranceRun:
     @torch.no_grad()
     def __call__(self, inputs: NDArray[np.float32], places: NDArray[np.int64] | None = None) -> Logits:
         """places  of these samples among all, for what is said about one of them"""
+        return self._in_parts(inputs, places, self._run_fully)
+
+    @torch.no_grad()
+    def decide(self, inputs: NDArray[np.float32], places: NDArray[np.int64] | None = None) -> Logits:
+        """The same logits, with wider spreads for samples of which one class wins all the same: that takes less time.
+
+        All samples are run with bounds in the Euclidean norm, and those that it leaves open entry by entry as well.
+        """
+        return self._in_parts(inputs, places, self._run_quickly)
+
+    def _in_parts(
+        self,
+        inputs: NDArray[np.float32],
+        places: NDArray[np.int64] | None,
+        run: Callable[[Tensor], Logits],
+    ) -> Logits:
         size = self.batch(inputs.shape[1:], most=max(1, len(inputs)))
         parts = []
         for start, part in enumerate(torch.from_numpy(inputs).split(size)):
             try:
-                parts.append(self._run(part))
+                parts.append(self._guarded(part, run(part)))
             except BadSampleError as error:
                 row = start * size + error.row
                 raise error.at(row if places is None else int(places[row])) from error
@@ -105,15 +125,35 @@ class ToleranceRun:
             return parts[0]
         return Logits(torch.cat([part.values for part in parts]), torch.cat([part.spread for part in parts]))
 
-    def _run(self, inputs: Tensor) -> Logits:
+    def _run_fully(self, inputs: Tensor) -> Logits:
+        return self._follow(inputs, Lengths(alone=False, norms=self._norms))
+
+    def _run_quickly(self, inputs: Tensor) -> Logits:
+        quick = self._follow(inputs, Lengths(alone=True, norms=self._norms))
+        if quick.values.dim() != 2 or quick.values.shape[1] < 2:
+            return self._run_fully(inputs)
+        open_ = torch.nonzero(~has_winner(quick)).flatten()
+        if not len(open_):
+            return quick
+        full = self._run_fully(inputs[open_])
+        if not are_same(full.values, quick.values[open_]):
+            raise PactError("a sample's logits depend on the other samples of its batch", where="network")
+        return Logits(quick.values.index_copy(0, open_, full.values), quick.spread.index_copy(0, open_, full.spread))
+
+    def _follow(self, inputs: Tensor, lengths: Lengths) -> Logits:
         x = inputs.double()
-        with rounding(self._arithmetic) as run:
-            start = make_spread(x.clone(), run.limit(flushed_part(inputs), x.abs()))
+        with rounding(self._arithmetic, lengths=lengths) as run:
+            spread = run.limit(flushed_part(inputs), x.abs())
+            length = norm_up(spread) if bool(spread.any()) else torch.zeros(len(x), dtype=torch.float64)
+            start = make_spread(x.clone(), spread, length)
             with self._constants:
                 logits = self._module(start)
         if not isinstance(logits, Spread) or isinstance(logits, Constant):
             raise PactError("the network does not return one tensor of logits computed from its input", where="network")
-        result = Logits(value_of(logits), logits.spread.nan_to_num(nan=torch.inf, posinf=torch.inf))
+        return Logits(value_of(logits), logits.spread.nan_to_num(nan=torch.inf, posinf=torch.inf).contiguous())
+
+    def _guarded(self, inputs: Tensor, result: Logits) -> Logits:
+        x = inputs.double()
         if self._first is None:
             self._refuse_disagreement(x, result)
             self._refuse_other_arithmetic(inputs, result)
@@ -182,6 +222,13 @@ def refuse_flushing() -> None:
         )
 
 
+def has_winner(logits: Logits) -> Tensor:
+    """For each sample, whether one class surely has the highest logit in every run."""
+    lower, winner = (logits.values - logits.spread).max(dim=1)
+    rivals = (logits.values + logits.spread).scatter(1, winner[:, None], -torch.inf)
+    return lower > rivals.amax(dim=1)
+
+
 def are_same(first: Tensor, second: Tensor) -> bool:
     """Up to the rounding of two float64 runs. NaN is equal to NaN here: it is reported later, with its sample."""
     if first.shape != second.shape:
@@ -222,7 +269,7 @@ def count_errors(
     run = ToleranceRun(module, arithmetic)
     errors = near_ties = overflows = seen = 0
     for inputs, labels, places in mixed_batches(samples, run.batch(samples.input_shape, most=_BATCH), turn=1):
-        logits = run(inputs, places)
+        logits = run.decide(inputs, places)
         y = torch.from_numpy(labels)
         refuse_bad_logits(logits, labels, places)
         surely = margins_between(logits.values - logits.spread, logits.values + logits.spread, y) > 0

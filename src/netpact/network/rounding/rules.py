@@ -81,6 +81,20 @@ def _check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
             raise NoRuleError(f"with {option}")
 
 
+def is_covered(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a rule for spreads would take this call, as far as its arguments tell."""
+    if name in _SAME_FOR_BOTH:
+        unfit = _UNFIT.get(name)
+        return unfit is None or not unfit(args, kwargs)
+    if name not in _RULES:
+        return False
+    try:
+        _check_call(name, args, kwargs)
+    except NoRuleError:
+        return False
+    return True
+
+
 def _property_name(func: Callable[..., Any]) -> str:
     return str(getattr(getattr(func, "__self__", None), "__name__", "of a property"))
 
@@ -207,10 +221,10 @@ _UNFIT: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], bool]] = {
 
 _EXACT = {"relu", "relu_", "relu6", "hardtanh"}  # computed without rounding, and never widening a spread
 _IN_PLACE = {"relu_", "mul_", "div_", "__imul__", "__itruediv__"}
-_ADDITIONS = ("add", "add_", "__add__", "__radd__", "__iadd__")
-_SUBTRACTIONS = ("sub", "sub_", "__sub__", "__isub__")
-_REVERSED = ("rsub", "__rsub__")  # the second minus the first
-SUMS = (*_ADDITIONS, *_SUBTRACTIONS, *_REVERSED)  # may join two tensors that depend on the input
+ADDITIONS = ("add", "add_", "__add__", "__radd__", "__iadd__")
+SUBTRACTIONS = ("sub", "sub_", "__sub__", "__isub__")
+REVERSED = ("rsub", "__rsub__")  # the second minus the first
+SUMS = (*ADDITIONS, *SUBTRACTIONS, *REVERSED)  # may join two tensors that depend on the input
 
 # With weights that are computed from parameters, where there is a rule
 _BY_CONSTANTS = {"linear", *CONVOLUTIONS, "batch_norm"}
@@ -221,9 +235,9 @@ _RULES: dict[str, Rule] = {
     "linear": linear_rule,
     **CONVOLUTIONS,
     **{name: average_rule(*average) for name, average in AVERAGES.items()},
-    **dict.fromkeys(_ADDITIONS, sum_of_two_rule(torch.add)),
-    **dict.fromkeys(_SUBTRACTIONS, sum_of_two_rule(torch.sub)),
-    **dict.fromkeys(_REVERSED, sum_of_two_rule(torch.rsub)),
+    **dict.fromkeys(ADDITIONS, sum_of_two_rule(torch.add)),
+    **dict.fromkeys(SUBTRACTIONS, sum_of_two_rule(torch.sub)),
+    **dict.fromkeys(REVERSED, sum_of_two_rule(torch.rsub)),
     **{name: _pointwise(name) for name in POINTWISE},
     "amax": _largest(torch.amax),
     "amin": _largest(torch.amin),

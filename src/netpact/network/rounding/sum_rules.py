@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ NORM_ROUNDINGS = 10  # eps, its sum with the variance, root, quotient, weight, m
 
 
 def linear_rule(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    if _sums_exactly(r, x, weight, bias):
+    if sums_exactly(r, x, weight, bias):
         product = functional.linear(value_of(x), value_of(weight), None if bias is None else value_of(bias))
         return product, torch.zeros_like(product)
     return _weighted_sums(functional.linear, r, x, weight, bias)
@@ -106,7 +107,7 @@ def _weighted_sums(
     return apply(value, weights, None if bias is None else value_of(bias)), spread
 
 
-def _sums_exactly(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+def sums_exactly(r: Rounding, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
     """Integers times integers: up to 1/u, 2^24 in float32, every partial sum in every order is exact."""
     tensors = [weight, x] if bias is None else [weight, bias, x]
     if any(isinstance(tensor, Constant) for tensor in tensors[:-1]) or bool((spread_of(x) != 0).any()):
@@ -157,27 +158,61 @@ def _as_tensor(a: Any, other: Any) -> Tensor:
     return torch.full_like(value_of(other), a)
 
 
-def batch_norm_rule(r: Rounding, x: Tensor, *stated: Any, **named: Any) -> tuple[Tensor, Tensor]:
-    """Per channel (x - mean) * scale + bias in whatever order: at most ten roundings of numbers of these magnitudes."""
+@dataclass(frozen=True)
+class Norming:
+    """A batch norm with its running statistics, as one call states it; weight and bias may be missing."""
+
+    mean: Tensor
+    variance: Tensor
+    weight: Tensor | None
+    bias: Tensor | None
+    eps: float
+
+    @property
+    def tensors(self) -> tuple[Tensor | None, ...]:
+        return (self.mean, self.variance, self.weight, self.bias)
+
+    @property
+    def factor(self) -> Tensor:
+        return torch.ones_like(value_of(self.variance)) if self.weight is None else value_of(self.weight)
+
+    @property
+    def shift(self) -> Tensor:
+        return torch.zeros_like(value_of(self.variance)) if self.bias is None else value_of(self.bias)
+
+    @property
+    def inverse(self) -> Tensor:
+        return (value_of(self.variance) + self.eps).rsqrt()
+
+    @property
+    def scale(self) -> Tensor:
+        return self.factor * self.inverse
+
+
+def read_norming(stated: tuple[Any, ...], named: dict[str, Any]) -> Norming:
+    """torch's arguments behind the input. Refused where a channel's scale is not known."""
     call = _NORM_CALL | dict(zip(_NORM_CALL, stated, strict=False)) | named
-    mean, variance, weight, bias, training, _, eps = call.values()
+    mean, variance, weight, bias, training, _, eps = (call[name] for name in _NORM_CALL)
     if training or mean is None or variance is None:
         raise NoRuleError("in training mode or without running statistics")
     for tensor in (mean, variance, weight, bias):
-        # What flushing does to a channel's numbers is allowed for below; anything more has no rule.
+        # What flushing does to a channel's numbers is allowed for in the rules; anything more has no rule.
         if isinstance(tensor, Constant) and bool((spread_of(tensor) > SMALLEST_FLOAT32).any()):
             raise NoRuleError("of numbers that are computed from parameters")
-    mean, variance = value_of(mean), value_of(variance)
-    refuse_cancelling(variance, eps)
-    weight = torch.ones_like(variance) if weight is None else value_of(weight)
-    bias = torch.zeros_like(variance) if bias is None else value_of(bias)
+    refuse_cancelling(value_of(variance), eps)
+    return Norming(mean, variance, weight, bias, eps)
+
+
+def batch_norm_rule(r: Rounding, x: Tensor, *stated: Any, **named: Any) -> tuple[Tensor, Tensor]:
+    """Per channel (x - mean) * scale + bias in whatever order: at most ten roundings of numbers of these magnitudes."""
+    norming = read_norming(stated, named)
+    mean, variance, weight, bias = (value_of(norming.mean), value_of(norming.variance), norming.factor, norming.shift)
     value, spread = value_of(x), spread_of(x)
     axes = (1, -1, *(1,) * (value.dim() - 2))
-    inverse = (variance + eps).rsqrt()
-    scale = weight.abs() * inverse
+    inverse, scale = norming.inverse, norming.scale.abs()
     size = value.abs() + spread
     reach = scale.view(axes) * size + (scale * mean.abs() + bias.abs()).view(axes)
-    normed = functional.batch_norm(value, mean, variance, weight, bias, False, 0.0, eps)
+    normed = functional.batch_norm(value, mean, variance, weight, bias, False, 0.0, norming.eps)
     # The scale itself may underflow, or the weight be flushed, and meet a large x or mean.
     steep = inverse.clamp(min=1)
     tiny = max(r.underflow(1), 4 * SMALLEST_FLOAT32) * (

@@ -8,6 +8,9 @@ within `spread` of the values computed here, entry by entry. For a sum of n prod
 
 holds in every order of summation, with or without fused multiply-add, as long as nothing overflows: where a partial sum
 might, the spread is infinite. Numbers below the smallest normal one may be flushed to zero.
+
+Beside the spread a tensor may carry `length`: the same distance in the Euclidean norm, one number for each row of its
+first axis (euclid.py). Each bounds the other; where only the length is known, it is the spread of every entry.
 """
 
 from __future__ import annotations
@@ -55,6 +58,20 @@ class BadSampleError(PactError):
 
 
 @dataclass
+class Lengths:
+    """That a run follows Euclidean lengths, and what it knows by now.
+
+    alone    no spreads entry by entry where a length will do
+    norms    of layers and moves, computed once for a network
+    changes  how many operations have changed a tensor in place: what was known of tensors before does not count then
+    """
+
+    alone: bool
+    norms: dict[Any, Any] = field(default_factory=dict)
+    changes: int = 0
+
+
+@dataclass
 class Rounding:
     """One run's precision, and the operations it met that have no rule."""
 
@@ -63,6 +80,7 @@ class Rounding:
     highest: float
     collect: bool = False
     unknown: list[str] = field(default_factory=list)
+    lengths: Lengths | None = None
 
     def gamma(self, terms: int) -> float:
         """Relative error of a sum of `terms` products, theirs and ours together."""
@@ -102,10 +120,10 @@ def current_rounding() -> Rounding:
 
 
 @contextmanager
-def rounding(arithmetic: str, *, collect: bool = False) -> Iterator[Rounding]:
+def rounding(arithmetic: str, *, collect: bool = False, lengths: Lengths | None = None) -> Iterator[Rounding]:
     """Within this block, Spread tensors follow the rules of the given precision."""
     check_choice(arithmetic, _PRECISIONS, where="arithmetic")
-    token = _current.set(Rounding(*_PRECISIONS[arithmetic], collect))
+    token = _current.set(Rounding(*_PRECISIONS[arithmetic], collect, lengths=lengths))
     try:
         yield _current.get()
     finally:
@@ -113,20 +131,44 @@ def rounding(arithmetic: str, *, collect: bool = False) -> Iterator[Rounding]:
 
 
 class Spread(Tensor):
-    """A float64 tensor that carries its spread through every operation that has a rule, and refuses the others."""
+    """A float64 tensor that carries its spread through every operation that has a rule, and refuses the others.
 
-    spread: Tensor
+    length  for each row, the Euclidean norm of what it may be off; None where none is followed
+    sums    where this is what a layer with weights gave: what euclid.py knows of it
+    """
+
+    length: Tensor | None
+    sums: Any
+    _spread: Tensor | None
+
+    @property
+    def spread(self) -> Tensor:
+        if self._spread is not None:
+            return self._spread
+        assert self.length is not None
+        with torch._C.DisableTorchFunctionSubclass():
+            return self.length.view(-1, *(1,) * (self.dim() - 1)).expand(self.shape)
+
+    @spread.setter
+    def spread(self, spread: Tensor) -> None:
+        self._spread = spread
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether it is known entry by entry."""
+        return self._spread is not None
 
     @classmethod
     def __torch_function__(
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        from netpact.network.rounding.euclid import follow
         from netpact.network.rounding.rules import apply_rule
 
         run = _current.get()
         with torch._C.DisableTorchFunctionSubclass():
             if any(issubclass(kind, Spread) and not issubclass(kind, Constant) for kind in types):
-                return apply_rule(func, args, kwargs or {}, run)
+                return (apply_rule if run.lengths is None else follow)(func, args, kwargs or {}, run)
             return as_constant(apply_rule(func, args, kwargs or {}, run.of_constants))
 
 
@@ -142,7 +184,7 @@ def as_constant(result: Any) -> Any:
         return result
     with torch._C.DisableTorchFunctionSubclass():
         constant = result.as_subclass(Constant)
-        constant.spread = result.spread
+        constant.spread, constant.length, constant.sums = result.spread, None, None
     return constant
 
 
@@ -154,9 +196,9 @@ def value_of(tensor: Tensor) -> Tensor:
     return tensor.as_subclass(Tensor) if isinstance(tensor, Spread) else tensor
 
 
-def make_spread(value: Tensor, spread: Tensor) -> Spread:
+def make_spread(value: Tensor, spread: Tensor | None, length: Tensor | None = None) -> Spread:
     wrapped = value.as_subclass(Spread)
-    wrapped.spread = spread
+    wrapped._spread, wrapped.length, wrapped.sums = spread, length, None
     return wrapped
 
 
