@@ -27,9 +27,12 @@ from netpact.network.rounding.tolerance import Lengths, Spread, make_spread, rou
 Call = Callable[[Tensor], Tensor]
 
 
-def follow(call: Call, x: Tensor, length: float, *, alone: bool = True) -> Spread:
+def follow(
+    call: Call, x: Tensor, length: float, *, alone: bool = True, norms: dict[object, object] | None = None
+) -> Spread:
     """The call on numbers of which nothing is known but how far each row may be off."""
-    with torch.no_grad(), rounding("float64", lengths=Lengths(alone=alone)):
+    lengths = Lengths(alone=alone, norms={} if norms is None else norms)
+    with torch.no_grad(), rounding("float64", lengths=lengths):
         start = make_spread(x.double().clone(), None, torch.full((len(x),), length, dtype=torch.float64))
         found = call(start)
     assert isinstance(found, Spread)
@@ -216,10 +219,11 @@ class Wild(nn.Module):
         self.head = nn.Linear(32, 4)
         sizes = 10.0 ** torch.linspace(-2, 2, 8)[torch.randperm(8)]
         with torch.no_grad():
-            self.first.weight.mul_(sizes[:, None, None, None])
-            self.first.bias.mul_(sizes)
+            for parameter in self.first.parameters():
+                parameter.mul_(sizes.view(-1, *(1,) * (parameter.dim() - 1)))
             for norm in (self.norm, self.last):
                 assert norm.running_var is not None
+                assert norm.running_mean is not None
                 nn.init.uniform_(norm.weight, -2, 2)
                 norm.running_var.copy_(10.0 ** torch.empty(norm.num_features).uniform_(-5, 2))
                 nn.init.normal_(norm.running_mean)
@@ -239,10 +243,10 @@ def in_another_order(module: Wild, seed: int) -> Wild:
     groups = torch.randperm(4, generator=torch.Generator().manual_seed(seed))
     order = (2 * groups[:, None] + torch.arange(2)).flatten()
     found = copy.deepcopy(module)
-    found.first.weight.data, found.first.bias.data = module.first.weight[order], module.first.bias[order]
-    found.grouped.weight.data = module.grouped.weight[order]
-    for name in ("weight", "bias", "running_mean", "running_var"):
-        getattr(found.norm, name).data = getattr(module.norm, name)[order]
+    for part in (found.first, found.grouped, found.norm):
+        for tensor in (*part.parameters(), *part.buffers()):
+            if tensor.dim():
+                tensor.data = tensor.data[order]
     found.wide.weight.data = module.wide.weight[:, order]
     return found
 
@@ -337,13 +341,13 @@ def test_weights_that_are_computed_anew_are_never_taken_for_others() -> None:
 
 def test_a_norm_of_changed_weights_is_computed_again() -> None:
     weight = torch.eye(3, dtype=torch.float64)
-    lengths = Lengths(alone=True)
+    norms: dict[object, object] = {}
     found = []
-    with torch.no_grad(), rounding("float64", lengths=lengths):
-        for _ in range(2):
-            x = make_spread(torch.ones(1, 3).double(), None, torch.ones(1).double())
-            found.append(float(functional.linear(x, weight).length))
-            weight *= 5
+    for _ in range(2):
+        length = follow(lambda x: functional.linear(x, weight), torch.ones(1, 3), 1.0, norms=norms).length
+        assert length is not None
+        found.append(float(length))
+        weight.mul_(5)
     assert found[0] < 1.01
     assert found[1] > 4.99
 

@@ -20,11 +20,12 @@ from netpact.algebra.outward import norm_up, round_up
 from netpact.network.nested import map_tensors, tensors_in
 from netpact.network.rounding.convolving import convolve
 from netpact.network.rounding.layer_lengths import LAYER_LENGTHS
-from netpact.network.rounding.length_rules import Call, without_weights
+from netpact.network.rounding.length_call import Call, length_of
+from netpact.network.rounding.length_rules import rules_without_weights
 from netpact.network.rounding.rules import ADDITIONS, JOINS, MOVES, REVERSED, SUBTRACTIONS, apply_rule, is_covered
 from netpact.network.rounding.tolerance import Constant, NoRuleError, Rounding, Spread, make_spread, value_of
 
-_RULES = without_weights(moves=MOVES, joins=JOINS, sums=(ADDITIONS, SUBTRACTIONS, REVERSED)) | {
+_RULES = rules_without_weights(moves=MOVES, joins=JOINS, sums=(ADDITIONS, SUBTRACTIONS, REVERSED)) | {
     name: (convolve if name == "conv2d" else None, rule) for name, rule in LAYER_LENGTHS.items()
 }
 _HALVED = {"relu", "relu_"}  # cut off at 0: what is certainly below is 0 on every machine
@@ -86,14 +87,19 @@ def _follow_lengths(
         return type(value)(make_spread(part, None, bound) for part, bound in zip(value, length, strict=True))
     assert isinstance(length, Tensor)
     if in_place:
-        if args[0].has_spread or bool((length > round_up(args[0].length + call.tiny)).any()):
-            raise NoRuleError("in place")
-        plain_args[0].copy_(value)
-        args[0].length, args[0].sums = length, None
-        return args[0]
+        return _change(given[0], value, length, most=round_up(length_of(given[0]) + call.tiny))
     result = make_spread(value, call.spread, length)
     result.sums = call.sums
     return result
+
+
+def _change(x: Spread, value: Tensor, length: Tensor, *, most: Tensor) -> Spread:
+    """Whoever holds the tensor sees the change. A view's length stays what it was: it cannot have grown."""
+    if x.has_spread or bool((length > most).any()):
+        raise NoRuleError("in place")
+    value_of(x).copy_(value)
+    x.length, x.sums = length, None
+    return x
 
 
 def _attach(name: str, func: Any, args: Any, kwargs: Any, outcome: tuple[list[Spread], Any, Rounding]) -> None:

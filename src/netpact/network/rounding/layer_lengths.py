@@ -22,7 +22,7 @@ from torch import Tensor
 from netpact.algebra import ConvolutionOptions, matrix_norm
 from netpact.algebra.norms import convolution_norm_above
 from netpact.algebra.outward import length_up, norm_up, round_up, round_up_float
-from netpact.network.rounding.length_rules import Call, first_of, length_of, size_of
+from netpact.network.rounding.length_call import Call, first_of, length_of, size_of
 from netpact.network.rounding.sum_rules import NORM_ROUNDINGS, Norming, read_norming, sums_exactly
 from netpact.network.rounding.tolerance import SMALLEST_FLOAT32, NoRuleError, Spread
 
@@ -147,7 +147,7 @@ def _size_of_bias(call: Call, bias: Tensor) -> tuple[float, float]:
     if key not in known:
         numbers = bias.detach().double()
         known[key] = (length_up(numbers), float(numbers.abs().max()), bias)
-    return known[key][:2]  # type: ignore[no-any-return]
+    return known[key][:2]
 
 
 def batch_norm_length(call: Call) -> Tensor:
@@ -207,7 +207,7 @@ def _facts_of(call: Call, norming: Norming) -> _Facts:
             plus=_up(through * float(mean.max()) + float(bias.max())),
         )
         known[key] = (facts, tensors)
-    return known[key][0]  # type: ignore[no-any-return]
+    return known[key][0]
 
 
 def _up(number: float) -> float:

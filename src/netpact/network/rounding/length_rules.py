@@ -15,8 +15,7 @@ with operator norms. Where a call is not covered here NoRuleError says so, and t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -33,89 +32,10 @@ from netpact.algebra.lipschitz import (
 )
 from netpact.algebra.outward import norm_up, round_up, round_up_float
 from netpact.network.nested import tensors_in
+from netpact.network.rounding.length_call import Call, first_of, length_of, size_of
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
 from netpact.network.rounding.sum_rules import AVERAGES
-from netpact.network.rounding.tolerance import Constant, Lengths, NoRuleError, Rounding, Spread, value_of
-
-
-@dataclass
-class Call:
-    """One operation: how it was called, and what it gave here.
-
-    sums    where it is a layer with weights: what its rule knows, for the next operation
-    spread  entry by entry, where the rule has that as well
-    """
-
-    func: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    value: Any
-    rounding: Rounding
-    sums: Any = None
-    spread: Tensor | None = None
-
-    @property
-    def name(self) -> str:
-        return str(getattr(self.func, "__name__", self.func))
-
-    @property
-    def lengths(self) -> Lengths:
-        assert self.rounding.lengths is not None
-        return self.rounding.lengths
-
-    @property
-    def root(self) -> float:
-        """The root of how many entries a row of the result has: the norm of that many ones."""
-        return root_of_row(self.value)
-
-    @property
-    def tiny(self) -> float:
-        """What every operation may lose where its results are flushed to zero."""
-        return self.rounding.underflow(1) * self.root
-
-    def repeat(self, tensor: Tensor) -> Any:
-        """The same call with another first tensor."""
-        return self.func(tensor, *self.args[1:], **self.kwargs)
-
-    def once(self, known: Hashable, compute: Callable[[], Any]) -> Any:
-        """A number that depends on nothing but how the operation is called, computed once for a network."""
-        key = (self.name, known, _frozen((self.args[1:], self.kwargs)))
-        if key not in self.lengths.norms:
-            self.lengths.norms[key] = compute()
-        return self.lengths.norms[key]
-
-
-def _frozen(told: Any) -> Hashable:
-    """Arguments as a key: two that are told apart by the operation are different keys."""
-    if isinstance(told, (tuple, list)):
-        return tuple(_frozen(entry) for entry in told)
-    if isinstance(told, dict):
-        return tuple((key, _frozen(entry)) for key, entry in sorted(told.items()))
-    if isinstance(told, slice):
-        return ("slice", *(_frozen(entry) for entry in (told.start, told.stop, told.step)))
-    if told is None or told is Ellipsis or isinstance(told, (int, float, str, torch.memory_format)):
-        return (type(told).__name__, told)
-    raise NoRuleError(f"by a {type(told).__name__}")
-
-
-def root_of_row(value: Tensor) -> float:
-    return round_up_float(math.sqrt(value.numel() // len(value)))
-
-
-def length_of(tensor: Any) -> Tensor:
-    if not isinstance(tensor, Spread) or isinstance(tensor, Constant) or tensor.length is None:
-        raise NoRuleError("of a tensor without rows")
-    return tensor.length
-
-
-def size_of(tensor: Tensor) -> Tensor:
-    """The norm of each row of the values computed here, from above."""
-    return norm_up(value_of(tensor))
-
-
-def first_of(call: Call) -> Spread:
-    length_of(call.args[0] if call.args else None)
-    return call.args[0]  # type: ignore[no-any-return]
+from netpact.network.rounding.tolerance import Constant, NoRuleError, Spread, value_of
 
 
 def _pointwise(call: Call) -> Tensor:
@@ -237,21 +157,22 @@ def _largest(call: Call) -> Tensor:
     return round_up(length_of(x) + call.tiny)
 
 
-# By the names that rules.py has, too: how the value is computed, and the rule for its length.
 LengthRule = Callable[[Call], "Tensor | list[Tensor]"]
+Pair = tuple[Callable[..., Any] | None, LengthRule]
 
 
-def without_weights(
-    *,
-    moves: tuple[str, ...],
-    joins: tuple[str, ...],
-    sums: tuple[tuple[str, ...], ...],
-) -> dict[str, tuple[Callable[..., Any] | None, LengthRule]]:
-    """The value's function is None where the operation itself gives it, without changing what it was given."""
-    pairs: dict[str, tuple[Callable[..., Any] | None, LengthRule]] = {}
-    for names, combine in zip(sums, (torch.add, torch.sub, torch.rsub), strict=True):
-        pairs |= dict.fromkeys(names, (combine, _sum_of_two))
-    pairs |= {name: (_function(name), _pointwise) for name in POINTWISE}
+def rules_without_weights(
+    *, moves: tuple[str, ...], joins: tuple[str, ...], sums: tuple[tuple[str, ...], ...]
+) -> dict[str, Pair]:
+    """By the names that rules.py has, too: how the value is computed, and the rule for its length.
+
+    The value's function is None where the operation itself gives it, without changing what it was given.
+    """
+    pairs: dict[str, Pair] = {name: (_function(name), _pointwise) for name in POINTWISE}
+    combines: tuple[Callable[..., Any], ...] = (torch.add, torch.sub, torch.rsub)
+    for names, combine in zip(sums, combines, strict=True):
+        for name in names:
+            pairs[name] = (combine, _sum_of_two)
     pairs |= {name: (function, _average) for name, (function, _) in AVERAGES.items()}
     pairs |= dict.fromkeys(moves, (None, _move)) | dict.fromkeys(joins, (None, _join))
     pairs |= {f"max_pool{axes}d": (None, _max_pool) for axes in (1, 2, 3)}

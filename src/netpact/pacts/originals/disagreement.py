@@ -70,7 +70,7 @@ def logit_bounds(
     """Both networks' logits, batch by batch; NaN and a different number of classes are refused."""
     seen = 0
     for inputs, labels, places in mixed_batches(samples, batch, turn=1):
-        pair = [run(inputs, places) for run in (first, second)]
+        pair = [run.decide(inputs, places) for run in (first, second)]
         for logits in pair:
             refuse_bad_logits(logits, np.zeros_like(labels), places)
         one, other = (Bounds(logits.values - logits.spread, logits.values + logits.spread) for logits in pair)

@@ -37,7 +37,7 @@ def count_anew(module: nn.Module, samples: Samples, arithmetic: str, progress: P
     run, tolerance = open_run(module, arithmetic), this_program().tolerance if arithmetic == AS_RUN else None
     wrong = near = seen = undecided = 0
     for inputs, labels, places in mixed_batches(samples, run.batch(samples.input_shape, most=_BATCH), turn=2):
-        logits = run(inputs, places)
+        logits = run.decide(inputs, places)
         refuse_bad_logits(logits, labels, places)
         values, spread = logits.values.numpy(), logits.spread.numpy()
         upper = values + spread
