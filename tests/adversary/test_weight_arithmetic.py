@@ -58,6 +58,9 @@ def through(weight: Callable[[Computes], Tensor]) -> Callable[[Computes, Tensor]
 COUNTED: dict[str, Callable[[Computes, Tensor], Tensor]] = {
     "the weight": through(lambda m: (m.fc.weight + FAR) - FAR),
     "through a list": through(lambda m: (m.listed[0] + FAR) - FAR),
+    "a matrix product": through(lambda m: ((m.fc.weight + FAR) - FAR) @ m.fc.weight),
+    "a product": lambda m, x: m.fc(x) * ((m.fc.weight.sum(1) + FAR) - FAR),
+    "an exponential": through(lambda m: torch.exp(2 * m.fc.weight + FAR - FAR)),
     "a transposed view": through(lambda m: (m.fc.weight.T + FAR).t() - FAR),
     "moved and copied": through(lambda m: (m.fc.weight.reshape(-1).clone() + FAR).view(3, 3) - FAR),
     "a bias": lambda m, x: m.fc(x) + ((m.fc.weight[0, 0] + FAR) - FAR) * 0.5 - m.fc.bias,
@@ -71,12 +74,10 @@ REFUSED: dict[str, tuple[str, Callable[[Computes, Tensor], Tensor]]] = {
     "tolist": ("tolist", lambda m, x: m.fc(x) * m.fc.weight.tolist()[0][0]),
     "numpy": ("numpy", through(lambda m: torch.from_numpy((m.fc.weight.numpy() + FAR) - FAR))),
     "in place": ("in place", lambda m, x: m.fc(x) if m.fc.weight.add_(FAR).sub_(FAR) is not None else x),
-    "matmul": ("matmul", through(lambda m: m.fc.weight @ m.fc.weight)),
-    "exp": ("exp", through(lambda m: m.fc.weight.exp())),
+    "sinh": ("sinh", through(lambda m: m.fc.weight.sinh())),
     "a vector of weights": ("by a vector", lambda m, x: m.fc(x) + functional.linear(x, m.fc.bias)[:, None]),
     "outside": ("neither parameter nor buffer", through(lambda m: OUTSIDE.to(m.fc.weight.dtype))),
     "random": ("randn", lambda m, x: m.fc(x) + 0 * torch.randn(3)),
-    "products": ("by a tensor of constants", lambda m, x: m.fc(x) * m.fc.weight.sum(1)),
 }
 
 

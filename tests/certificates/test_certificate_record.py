@@ -172,7 +172,7 @@ def test_theorem_and_premises_name_what_they_rest_on() -> None:
         "delta = 0.05",
         "float64, its sums of products in any order",
         "no TF32",
-        f"accurate to {pointwise._ULPS} units",
+        f"accurate to {pointwise.ULPS} units",
         "flushed to zero",
         "Winograd",
     ):

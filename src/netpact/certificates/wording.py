@@ -72,7 +72,8 @@ def arithmetic(network: str, precision: str, program: Program | None = None) -> 
     return (
         f"Arithmetic: {network} is evaluated in {precision}, its sums of products in any order, with or without fused "
         "multiply-add; numbers below the smallest normal one may be flushed to zero; exp, log, tanh and erf are "
-        "accurate to 8 units in the last place; no TF32, no bf16, no Winograd or Fourier convolution."
+        "accurate to 8 units in the last place, and to 32 within softmax; no TF32, no bf16, no Winograd or Fourier "
+        "convolution."
     )
 
 

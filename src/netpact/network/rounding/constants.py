@@ -27,7 +27,7 @@ from netpact.network.rounding.tolerance import (
 )
 
 # Tensors of numbers that stand in the program, or of integers.
-_MAKERS = {"zeros", "ones", "full", "tensor", "eye"}
+_MAKERS = {"zeros", "ones", "full", "tensor", "eye", "zeros_like", "ones_like", "full_like"}
 FOREIGN = "by a tensor that is neither parameter nor buffer"  # of numbers that no file holds
 _CASTS = {"to", "float", "double", "type", "type_as"}
 _TRANSPOSES = {
@@ -75,6 +75,9 @@ class Constants(TorchFunctionMode):
         if name == "__get__":
             found = func(*args, **named)
             return self._refuse(kind, func, args, named) if _is_float(found) else found
+        is_own = any(_storage(_plain(tensor)) in self._own for tensor in tensors_in(args[:1]))
+        if name == "masked_fill_" and not is_own:
+            return func(*constants, **named)
         if (name.endswith("_") and not name.endswith("__")) or name.startswith("__i") or "out" in named:
             return self._refuse(f"{name} in place, of a parameter or buffer", func, args, named)
         if name in _CASTS:

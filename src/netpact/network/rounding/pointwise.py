@@ -13,7 +13,7 @@ from typing import Any
 
 from netpact.network.rounding.tolerance import NoRuleError
 
-_ULPS = 8  # libraries compute exp and its relatives to a few units in the last place
+ULPS = 8  # libraries compute exp and its relatives to a few units in the last place
 _LARGE = 2.0**64  # numbers of a program beyond this would leave float32 in a few steps
 _HIGHEST_EXPONENT = 64.0  # exp of it is far from the largest float32
 
@@ -22,6 +22,9 @@ _GELU_SLOPE = 1.128905  # Phi(x) + x phi(x) at x = sqrt(2)
 _TANH_GELU_SLOPE = 1.128994
 _SILU_SLOPE = 1.09984  # (x + 2) / 4 where x tanh(x / 2) = 2
 _HARDSWISH_SLOPE = 1.5  # (2 x + 3) / 6 at x = 3
+_MISH_SLOPE = 1.088499  # the derivative of x tanh(log(1 + exp(x))), at x = 1.4907
+_SELU_SLOPE = 1.7581  # scale * alpha, at 0 from below
+_ERF_SLOPE = 1.12838  # 2 / sqrt(pi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +91,12 @@ def _over(x: object, other: Any, *, rounding_mode: str | None = None) -> Pointwi
 
 def _tanh(x: object) -> Pointwise:
     """The slope is 1 - tanh^2 <= 1."""
-    return Pointwise(slope=1.0, roundings=_ULPS)
+    return Pointwise(slope=1.0, roundings=ULPS)
 
 
 def _sigmoid(x: object) -> Pointwise:
     """The slope is s (1 - s) <= 1/4. Where exp(-x) is infinite in float32 the result is 0, and s below underflow."""
-    return Pointwise(slope=0.25, roundings=_ULPS)
+    return Pointwise(slope=0.25, roundings=ULPS)
 
 
 def _silu(x: object) -> Pointwise:
@@ -101,7 +104,7 @@ def _silu(x: object) -> Pointwise:
 
     Where exp(-x) is infinite in float32 the result is 0 instead of less than |x| times the smallest number.
     """
-    return Pointwise(slope=_SILU_SLOPE, roundings=_ULPS + 4)
+    return Pointwise(slope=_SILU_SLOPE, roundings=ULPS + 4)
 
 
 def _gelu(x: object, *, approximate: str = "none") -> Pointwise:
@@ -119,7 +122,7 @@ def _gelu(x: object, *, approximate: str = "none") -> Pointwise:
     slopes = {"none": _GELU_SLOPE, "tanh": _TANH_GELU_SLOPE}
     if approximate not in slopes:
         raise NoRuleError(f"with approximate={approximate!r}")
-    return Pointwise(slope=slopes[approximate], roundings=3 * _ULPS, of_value=0.0, of_input=1.0)
+    return Pointwise(slope=slopes[approximate], roundings=3 * ULPS, of_value=0.0, of_input=1.0)
 
 
 def _elu(x: object, alpha: float = 1.0) -> Pointwise:
@@ -129,7 +132,7 @@ def _elu(x: object, alpha: float = 1.0) -> Pointwise:
     """
     if not _number(alpha) > 0:
         raise NoRuleError(f"with alpha {alpha}")
-    return Pointwise(slope=max(1.0, alpha), roundings=_ULPS + 4, of_value=0.0, fixed=alpha)
+    return Pointwise(slope=max(1.0, alpha), roundings=ULPS + 4, of_value=0.0, fixed=alpha)
 
 
 def _softplus(x: object, beta: float = 1.0, threshold: float = 20.0) -> Pointwise:
@@ -145,7 +148,7 @@ def _softplus(x: object, beta: float = 1.0, threshold: float = 20.0) -> Pointwis
         raise NoRuleError(f"with beta {beta}")
     if not 0 <= threshold <= _HIGHEST_EXPONENT:
         raise NoRuleError(f"with threshold {threshold}")
-    return Pointwise(slope=1.0, roundings=2 * _ULPS, fixed=1 / beta, jump=math.exp(-threshold) / beta)
+    return Pointwise(slope=1.0, roundings=2 * ULPS, fixed=1 / beta, jump=math.exp(-threshold) / beta)
 
 
 def _hardsigmoid(x: object) -> Pointwise:
@@ -154,12 +157,38 @@ def _hardsigmoid(x: object) -> Pointwise:
     Before it is cut off the error is at most gamma_4 (|x| + 3) / 6; cutting off cannot enlarge it, and where |x| > 6
     nothing is left of it. So it is at most 1.5 gamma_4, and a rounding of a number up to 1 may follow.
     """
-    return Pointwise(slope=1 / 6, roundings=_ULPS, of_value=0.0, fixed=1.0)
+    return Pointwise(slope=1 / 6, roundings=ULPS, of_value=0.0, fixed=1.0)
 
 
 def _hardswish(x: object) -> Pointwise:
     """x times hardsigmoid, whose error is absolute: |computed - hardswish(x)| <= |x| (1.5 gamma_4 + gamma_3)."""
-    return Pointwise(slope=_HARDSWISH_SLOPE, roundings=_ULPS + 4, of_value=0.0, of_input=1.0)
+    return Pointwise(slope=_HARDSWISH_SLOPE, roundings=ULPS + 4, of_value=0.0, of_input=1.0)
+
+
+def _mish(x: object) -> Pointwise:
+    """x tanh(log(1 + exp(x))): the logarithm l is good to gamma_12 (l + 1), which moves tanh(l) by at most gamma_12
+    times (l + 1) (1 - tanh(l)^2) <= 1.2; tanh itself and the product are relative errors. All in all gamma_24 |x|."""
+    return Pointwise(slope=_MISH_SLOPE, roundings=4 * ULPS, of_value=0.0, of_input=1.0)
+
+
+def _softsign(x: object) -> Pointwise:
+    """x / (1 + |x|): three roundings of positive sums and quotients. The slope is 1 / (1 + |x|)^2."""
+    return Pointwise(slope=1.0, roundings=4)
+
+
+def _selu(x: object) -> Pointwise:
+    """1.0507 x above 0, 1.7581 (exp(x) - 1) below, where exp is at most 1: as ELU, and one product more."""
+    return Pointwise(slope=_SELU_SLOPE, roundings=2 * ULPS, fixed=_SELU_SLOPE)
+
+
+def _erf(x: object) -> Pointwise:
+    """As much is allowed as in GELU, for libraries that compute it by a polynomial."""
+    return Pointwise(slope=_ERF_SLOPE, roundings=3 * ULPS, of_value=0.0, fixed=1.0)
+
+
+def _wave(x: object) -> Pointwise:
+    """sin and cos: libraries are good to a few units, relative to 1."""
+    return Pointwise(slope=1.0, roundings=ULPS, of_value=0.0, fixed=1.0)
 
 
 def _number(value: Any) -> float:
@@ -189,6 +218,11 @@ POINTWISE: Mapping[str, Callable[..., Pointwise]] = MappingProxyType(
         "softplus": _softplus,
         "hardsigmoid": _hardsigmoid,
         "hardswish": _hardswish,
+        "mish": _mish,
+        "softsign": _softsign,
+        "selu": _selu,
+        "erf": _erf,
+        **dict.fromkeys(("sin", "cos"), _wave),
     }
 )
 

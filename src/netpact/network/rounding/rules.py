@@ -12,8 +12,20 @@ from torch.nn import functional
 
 from netpact.core.errors import PactError
 from netpact.layers import orient
-from netpact.network.nested import map_tensors
+from netpact.network.nested import map_tensors, tensors_in
+from netpact.network.rounding.attention import attention_rule, multi_head_rule
+from netpact.network.rounding.norms import NORMS
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
+from netpact.network.rounding.powers import POWERS
+from netpact.network.rounding.prelu import prelu_rule
+from netpact.network.rounding.products import (
+    INVERSES,
+    MATRIX_PRODUCTS,
+    by_number_or_tensor,
+    product_rule,
+    quotient_rule,
+)
+from netpact.network.rounding.softmax import log_softmax_rule, softmax_rule
 from netpact.network.rounding.sum_rules import (
     AVERAGES,
     CONVOLUTIONS,
@@ -23,6 +35,7 @@ from netpact.network.rounding.sum_rules import (
     linear_rule,
     sum_of_two_rule,
 )
+from netpact.network.rounding.tokens import CASTS, PICKS, WHOLE, follow_whole, is_whole, spread_argument
 from netpact.network.rounding.tolerance import (
     BadSampleError,
     Constant,
@@ -42,11 +55,14 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         found = func(*plain_args, **plain_kwargs)
         # x.T, x.data and their like are tensors, and would come out without their spread.
         return refuse(_property_name(func), func, plain_args, plain_kwargs, rounding) if _is_float(found) else found
+    found = [entry for entry in tensors_in((args, kwargs)) if isinstance(entry, Spread)]
+    if name in {*WHOLE, *_SAME_FOR_BOTH} and all(map(is_whole, found)) and not _has_reals(args, kwargs):
+        return follow_whole(func, args, kwargs)
     if name in _SAME_FOR_BOTH:
         unfit = _UNFIT.get(name)
         if unfit is not None and unfit(args, kwargs):
             return refuse(f"{name} in this form", func, plain_args, plain_kwargs, rounding)
-        spread = func(*map_tensors(args, spread_of), **map_tensors(kwargs, spread_of))
+        spread = func(*map_tensors(args, spread_argument), **map_tensors(kwargs, spread_argument))
         return _pack(func(*plain_args, **plain_kwargs), spread)
     if name in _RULES:
         try:
@@ -65,19 +81,21 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             plain_args[0].copy_(value)
             args[0].spread = spread
             return args[0]
-        return make_spread(value, spread)
+        return _pack(value, spread)
     return refuse(name, func, plain_args, plain_kwargs, rounding)
 
 
 def _check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The rules bound the effect of the first tensor's spread, and know no other output or type."""
     others = [entry for entry in (*args[1:], *kwargs.values()) if isinstance(entry, Spread)]
-    if name not in SUMS and not all(isinstance(entry, Constant) for entry in others):
+    if name not in OF_MANY and not all(isinstance(entry, Constant) for entry in others):
         raise NoRuleError("by a tensor that depends on the input")
-    if name not in (*SUMS, *_BY_CONSTANTS) and others:
+    if name not in (*OF_MANY, *_BY_CONSTANTS) and others:
         raise NoRuleError("by a tensor of constants")
+    if any(is_whole(entry) for entry in args[:1]) and name not in _OF_WHOLE:
+        raise NoRuleError("of integers")
     for option in ("dtype", "out"):
-        if kwargs.get(option) is not None:
+        if kwargs.get(option) is not None and name not in (*CASTS, *PICKS):
             raise NoRuleError(f"with {option}")
 
 
@@ -95,6 +113,12 @@ def is_covered(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
+def _has_reals(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return any(value_of(tensor).is_floating_point() for tensor in tensors_in((args, kwargs))) or any(
+        isinstance(entry, float) for entry in (*args, *kwargs.values())
+    )
+
+
 def _property_name(func: Callable[..., Any]) -> str:
     return str(getattr(getattr(func, "__self__", None), "__name__", "of a property"))
 
@@ -104,8 +128,8 @@ def refuse(name: str, func: Callable[..., Any], args: Any, kwargs: Any, rounding
         raise PactError(
             f"no rounding bound is known for the operation {name}",
             where="network",
-            hint="compress with arithmetic as-run, which needs no rounding bound (--arithmetic as-run); "
-            f"with a bound: {', '.join(supported_operations())}",
+            hint="compress with arithmetic as-run (--arithmetic as-run), which needs none; docs/networks.md lists the "
+            "operations that have one",
         )
     rounding.unknown.append(name)
     return map_tensors(func(*args, **kwargs), _without_bound)
@@ -121,8 +145,8 @@ def supported_operations() -> list[str]:
 
 def _pack(value: Any, spread: Any) -> Any:
     if isinstance(value, (tuple, list)):
-        return type(value)(make_spread(v, s) for v, s in zip(value, spread, strict=True))
-    return make_spread(value, spread)
+        return type(value)(_pack(v, s) for v, s in zip(value, spread, strict=True))
+    return make_spread(value, spread) if isinstance(value, Tensor) else value
 
 
 def _is_float(value: Any) -> bool:
@@ -183,7 +207,8 @@ _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", 
 # Moving entries, or taking the largest of some: |max a - max b| <= max |a - b|. The same operation serves the spread.
 MOVES = (
     *("flatten", "unflatten", "view", "reshape", "permute", "transpose", "swapaxes", "movedim", "squeeze", "unsqueeze"),
-    *("contiguous", "clone", "detach", *_DROPOUTS),
+    *("contiguous", "clone", "detach", *_DROPOUTS, "tile", "swapdims", "index_select"),
+    *("tril", "triu"),
     *("pad", "expand", "repeat", "roll", "flip", "interpolate"),
     *("chunk", "split", "unbind", "narrow", "select", "__getitem__"),
     *("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
@@ -191,7 +216,7 @@ MOVES = (
 JOINS = ("cat", "stack")
 _MAX_POOLS = ("max_pool1d", "max_pool2d", "max_pool3d")
 _ADAPTIVE_MAX_POOLS = ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
-_SAME_FOR_BOTH = {*MOVES, *JOINS, *_MAX_POOLS, *_ADAPTIVE_MAX_POOLS}
+_SAME_FOR_BOTH = {*MOVES, *JOINS, *_MAX_POOLS, *_ADAPTIVE_MAX_POOLS, "expand_as", "view_as"}
 
 
 def _gives_indices(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -226,10 +251,16 @@ SUBTRACTIONS = ("sub", "sub_", "__sub__", "__isub__")
 REVERSED = ("rsub", "__rsub__")  # the second minus the first
 SUMS = (*ADDITIONS, *SUBTRACTIONS, *REVERSED)  # may join two tensors that depend on the input
 
+PRODUCTS = ("mul", "mul_", "__mul__", "__rmul__", "__imul__")
+QUOTIENTS = ("div", "div_", "__truediv__", "__itruediv__")
+ATTENTION = ("scaled_dot_product_attention", "multi_head_attention_forward")
+# May join several tensors that depend on the input
+OF_MANY = {*SUMS, *PRODUCTS, *QUOTIENTS, *MATRIX_PRODUCTS, *ATTENTION, *CASTS, *PICKS}
 # With weights that are computed from parameters, where there is a rule
-_BY_CONSTANTS = {"linear", *CONVOLUTIONS, "batch_norm"}
+_BY_CONSTANTS = {"linear", *CONVOLUTIONS, "batch_norm", *NORMS, "prelu"}
+_OF_WHOLE = {*CASTS, *PICKS}
 # Rules that know when there is no rounding at all; the others always allow for underflow.
-_EXACT_SUMS = {"linear", "orient"}
+_EXACT_SUMS = {"linear", "orient", "multi_head_attention_forward", *CASTS, *PICKS}
 
 _RULES: dict[str, Rule] = {
     "linear": linear_rule,
@@ -239,6 +270,19 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(SUBTRACTIONS, sum_of_two_rule(torch.sub)),
     **dict.fromkeys(REVERSED, sum_of_two_rule(torch.rsub)),
     **{name: _pointwise(name) for name in POINTWISE},
+    **{name: by_number_or_tensor(_pointwise(name), product_rule) for name in PRODUCTS},
+    **{name: by_number_or_tensor(_pointwise(name), quotient_rule) for name in QUOTIENTS},
+    **INVERSES,
+    **MATRIX_PRODUCTS,
+    **POWERS,
+    **NORMS,
+    **CASTS,
+    **PICKS,
+    "softmax": softmax_rule,
+    "log_softmax": log_softmax_rule,
+    "scaled_dot_product_attention": attention_rule,
+    "multi_head_attention_forward": multi_head_rule,
+    "prelu": prelu_rule,
     "amax": _largest(torch.amax),
     "amin": _largest(torch.amin),
     "batch_norm": batch_norm_rule,
