@@ -114,7 +114,7 @@ def test_the_whole_way_from_module_to_certificate() -> None:
         return Computes(COUNTED["the weight"])
 
     pact = seal(compress(trace(make(), data()), Quantize(bits=8)))
-    certificate = certify(pact, data(), model=make).certificate
+    certificate = certify(pact, data(), model=make, most_near_ties=1).certificate
     assert certificate is not None
     assert certificate.errors == certificate.samples
 

@@ -207,15 +207,15 @@ LAYERS: dict[str, tuple[Worst, Callable[[], Any]]] = {
     "Conv3d": (Worst((1, 2, 3, 2), lambda x: x), lambda: _filled(nn.Conv3d(1, 2, 1), torch.full((2, 1, 1, 1, 1), 0.7))),
     "ConvTranspose1d": (
         Worst((2, 3), lambda x: x),
-        lambda: _filled(nn.ConvTranspose1d(2, 1, 2, stride=2), torch.full((2, 1, 2), 0.7)),
+        lambda: _filled(nn.ConvTranspose1d(2, 2, 1), torch.full((2, 2, 1), 0.7)),
     ),
     "ConvTranspose2d": (
         Worst((2, 3, 2), lambda x: x),
-        lambda: _filled(nn.ConvTranspose2d(2, 1, 2, stride=2), torch.full((2, 1, 2, 2), 0.7)),
+        lambda: _filled(nn.ConvTranspose2d(2, 2, 1), torch.full((2, 2, 1, 1), 0.7)),
     ),
     "ConvTranspose3d": (
         Worst((2, 2, 1, 2), lambda x: x),
-        lambda: _filled(nn.ConvTranspose3d(2, 1, 1), torch.full((2, 1, 1, 1, 1), 0.7)),
+        lambda: _filled(nn.ConvTranspose3d(2, 2, 1), torch.full((2, 2, 1, 1, 1), 0.7)),
     ),
     "BatchNorm1d": (Worst((2,), lambda x: x, at=((1,),)), lambda: _filled(nn.BatchNorm1d(2), torch.tensor([0.3, 3.0]))),
     "BatchNorm2d": (Worst(MAPS, lambda x: x, at=CORNER), lambda: _filled(nn.BatchNorm2d(2), torch.tensor([3.0, 1.0]))),

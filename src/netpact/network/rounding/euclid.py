@@ -23,6 +23,7 @@ from netpact.network.rounding.layer_lengths import LAYER_LENGTHS
 from netpact.network.rounding.length_call import Call, length_of
 from netpact.network.rounding.length_rules import rules_without_weights
 from netpact.network.rounding.rules import ADDITIONS, JOINS, MOVES, REVERSED, SUBTRACTIONS, apply_rule, is_covered
+from netpact.network.rounding.tokens import is_whole
 from netpact.network.rounding.tolerance import Constant, NoRuleError, Rounding, Spread, make_spread, value_of
 
 _RULES = rules_without_weights(moves=MOVES, joins=JOINS, sums=(ADDITIONS, SUBTRACTIONS, REVERSED)) | {
@@ -38,6 +39,8 @@ def follow(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     name = getattr(func, "__name__", str(func))
     if _changes_its_tensor(name, kwargs):
         run.lengths.changes += 1
+    if any(map(is_whole, tensors_in((args, kwargs)))):
+        return _with_lengths(apply_rule(func, args, kwargs, run))
     if run.lengths.alone and name in _RULES:
         try:
             return _follow_lengths(name, func, args, kwargs, run)
@@ -50,6 +53,14 @@ def follow(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
         if cut is not None:
             found[0].spread = torch.minimum(found[0].spread, cut)
         _attach(name, func, args, kwargs, (found, result, run))
+    return result
+
+
+def _with_lengths(result: Any) -> Any:
+    """What integers had a part in has the lengths that its spreads have."""
+    for part in tensors_in(result):
+        if isinstance(part, Spread) and part.dim() and not isinstance(part, Constant):
+            _tighten(part, None)
     return result
 
 
