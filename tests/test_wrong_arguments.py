@@ -28,6 +28,8 @@ VERBS = {
     "build": 1,
     "certify": 2,
     "certify_box": 3,
+    "certify_fidelity": 4,
+    "certify_hold_out": 3,
     "certify_original": 4,
     "check_data": 1,
     "co_train": 4,
@@ -71,6 +73,8 @@ VERBS = {
     "train_helper": 2,
     "verify": 2,
     "verify_box": 3,
+    "verify_fidelity": 4,
+    "verify_hold_out": 3,
     "verify_original": 4,
 }
 NOT_VERBS = {"risk_bound"}  # of numbers by name alone
@@ -104,6 +108,8 @@ class Case:
             "build": (netpact.build, [network.architecture]),
             "certify": (netpact.certify, [pact, data]),
             "certify_box": (netpact.certify_box, [pact, module, data]),
+            "certify_fidelity": (netpact.certify_fidelity, [pact, module, data, data.train]),
+            "certify_hold_out": (netpact.certify_hold_out, [pact, data.train, data]),
             "certify_original": (netpact.certify_original, [pact, module, data, data.train]),
             "check_data": (netpact.check_data, [data]),
             "collapse": (netpact.collapse, [module, data]),
@@ -156,6 +162,8 @@ class Case:
             "train_helper": (netpact.train_helper, [data, recipe]),
             "verify": (netpact.verify, [pact, data]),
             "verify_box": (netpact.verify_box, [pact, module, data]),
+            "verify_fidelity": (netpact.verify_fidelity, [pact, module, data, data.train]),
+            "verify_hold_out": (netpact.verify_hold_out, [pact, data.train, data]),
             "verify_original": (netpact.verify_original, [pact, module, data, data.train]),
         }
         self.wrong = {

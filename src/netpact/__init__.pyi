@@ -75,6 +75,10 @@ from netpact.network.blocks import collapse as collapse
 from netpact.network.blocks import explain_collapse as explain_collapse
 from netpact.network.blocks import find_blocks as find_blocks
 from netpact.pacts.certification import certify as certify
+from netpact.pacts.fresh import certify_fidelity as certify_fidelity
+from netpact.pacts.fresh import certify_hold_out as certify_hold_out
+from netpact.pacts.fresh import verify_fidelity as verify_fidelity
+from netpact.pacts.fresh import verify_hold_out as verify_hold_out
 from netpact.pacts.originals import certify_box as certify_box
 from netpact.pacts.originals import certify_original as certify_original
 from netpact.pacts.originals import verify_box as verify_box

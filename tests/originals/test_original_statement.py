@@ -23,13 +23,13 @@ from netpact.datasets import ArraySamples, Data
 from netpact.datasets.overlap import summarise_inputs
 from netpact.models import save_weights
 from netpact.network import ToleranceRun
+from netpact.pacts.fresh import drawing
+from netpact.pacts.fresh.disagreement import recount_disagreements
 from netpact.pacts.originals import (
     certify_original,
-    checking,
     count_disagreements,
     hash_network,
     open_unlabelled,
-    stating,
     verify_original,
 )
 
@@ -127,8 +127,9 @@ def test_the_verifier_adds_up_for_itself(case: Case) -> None:
 
 
 def test_every_field_is_covered() -> None:
-    # bound alone contradicts its parts (next test); unlabelled_name is a name for people that the data do not hold.
-    assert {f.name for f in fields(OriginalCertificate)} - set(LIES) == {"bound", "unlabelled_name"}
+    # bound alone contradicts its parts (next test); unlabelled_name is a name for people that the data do not hold; the
+    # program here is the verifier's own.
+    assert {f.name for f in fields(OriginalCertificate)} - set(LIES) == {"bound", "unlabelled_name", "program"}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_one_sample_that_is_not_fresh_is_enough(case: Case, part: str, monkeypat
     with pytest.raises(PactError, match=rf"sample 437: 1 of the 438 unlabelled inputs are {part}"):
         certify_original(case.pact, case.original, case.data, stale)
     # One who states it all the same is found out by the verifier.
-    monkeypatch.setattr(stating, "refuse_overlap", lambda *_, **__: None)
+    monkeypatch.setattr(drawing.Drawn, "refuse_stale", lambda drawn: drawn)
     forged = case.pact.with_original(certify_original(case.pact, case.original, case.data, stale))
     verdict = verify_original(forged, case.original, case.data, stale)
     assert not verdict.agreed
@@ -209,8 +210,9 @@ def test_uncertain_predictions_are_disagreements() -> None:
     for arithmetic, expected in (("float32", ties + 1), ("float64", ties)):
         runs = ToleranceRun(identity(), arithmetic), ToleranceRun(identity(), arithmetic)
         assert count_disagreements(*runs, samples).disagreements == expected
-    # The verifier runs the original in float32 always, so the near tie is uncertain there.
-    assert checking._recount(identity(), "float64", identity(), samples, None) == ties + 1
+    # In float32 one of the two is uncertain about the near tie.
+    runs = ToleranceRun(identity(), "float64"), ToleranceRun(identity(), "float32")
+    assert recount_disagreements(*runs, samples).errors == ties + 1
 
 
 def test_two_certain_networks_that_differ() -> None:
@@ -219,7 +221,7 @@ def test_two_certain_networks_that_differ() -> None:
     samples = open_unlabelled(np.array([[3, 1, 0], [1, 3, 0], [0, 1, 3], [1, 0, 3]], dtype=np.float32))
     runs = ToleranceRun(identity(), "float32"), ToleranceRun(swapped, "float32")
     assert count_disagreements(*runs, samples).disagreements == 2
-    assert checking._recount(identity(), "float32", swapped, samples, None) == 2
+    assert recount_disagreements(*runs, samples).errors == 2
 
 
 def test_originals_that_a_hash_cannot_name(case: Case) -> None:

@@ -1,3 +1,6 @@
+from netpact.certificates.beside import BESIDE as BESIDE
+from netpact.certificates.beside import joint_delta as joint_delta
+from netpact.certificates.beside import joint_sentence as joint_sentence
 from netpact.certificates.bound import FORMS as FORMS
 from netpact.certificates.bound import risk_bound as risk_bound
 from netpact.certificates.box import BoxCertificate as BoxCertificate
@@ -5,7 +8,12 @@ from netpact.certificates.certificate import ARITHMETICS as ARITHMETICS
 from netpact.certificates.certificate import ORDERS as ORDERS
 from netpact.certificates.certificate import PRIORS as PRIORS
 from netpact.certificates.certificate import Certificate as Certificate
+from netpact.certificates.fidelity import FidelityCertificate as FidelityCertificate
+from netpact.certificates.fresh import Fresh as Fresh
+from netpact.certificates.fresh import FreshStatement as FreshStatement
+from netpact.certificates.fresh import Tested as Tested
 from netpact.certificates.helper import Helper as Helper
+from netpact.certificates.hold_out import HoldOutCertificate as HoldOutCertificate
 from netpact.certificates.length import code_bits as code_bits
 from netpact.certificates.length import elias_delta_bits as elias_delta_bits
 from netpact.certificates.noise import clean_risk_bound as clean_risk_bound

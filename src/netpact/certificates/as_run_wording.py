@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from netpact.certificates.program import Program
 
+# Ends a sentence that is not about every machine.
+CAUTION = (
+    " Arithmetic as run, without a rounding bound: another machine or version of torch may decide near ties otherwise."
+)
 _MEANING = "the two highest logits differ by at most {tolerance:g} times the largest logit's magnitude"
 
 
@@ -32,7 +36,4 @@ def near_tie_caution(near: int, samples: int, program: Program | None) -> str:
     if program is None:
         return ""
     meaning = _MEANING.format(tolerance=program.tolerance)
-    return (
-        f" Arithmetic as run, without a rounding bound: another machine or version of torch may decide near ties "
-        f"otherwise; {near:,} of the {samples:,} samples are near ties ({meaning})."
-    )
+    return f"{CAUTION} {near:,} of the {samples:,} samples are near ties ({meaning})."

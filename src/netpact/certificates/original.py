@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from netpact.certificates import original_wording as wording
 from netpact.certificates.certificate import ARITHMETICS, Certificate
+from netpact.certificates.fresh import Fresh
 from netpact.certificates.inputs import (
     MAX_SAMPLES,
     check_share,
@@ -19,6 +20,7 @@ from netpact.certificates.inputs import (
 )
 from netpact.certificates.json_form import Layout
 from netpact.certificates.names import check_fingerprint, check_name
+from netpact.certificates.program import Program, check_program
 from netpact.certificates.statement import Statement
 from netpact.core.checks import check_choice, check_instance, check_integer, check_number
 from netpact.core.errors import PactError
@@ -42,9 +44,10 @@ class OriginalCertificate(Statement):
     compressed       the certificate of the network in the file, exact form, with delta / 2
     disagreements    the unlabelled samples on which the two networks are not proven to predict the same class
     original_sha256  over the original network's parameters and buffers: the network that the statement is about
+    program          that ran the original network, where its arithmetic is as run
     """
 
-    layout: ClassVar[Layout] = Layout(records={"compressed": Certificate})
+    layout: ClassVar[Layout] = Layout(records={"compressed": Certificate, "program": Program}, optional=("program",))
     words: ClassVar[ModuleType] = wording
     counted: ClassVar[str] = "disagreements"
 
@@ -60,6 +63,7 @@ class OriginalCertificate(Statement):
     original_name: str
     original_sha256: str
     original_arithmetic: str
+    program: Program | None = None
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -69,7 +73,26 @@ class OriginalCertificate(Statement):
         check_fingerprint(self.unlabelled_fingerprint, name="unlabelled_fingerprint")
         hex_digest(self.original_sha256, name="original_sha256")
         check_choice(self.original_arithmetic, ARITHMETICS, where="original_arithmetic")
+        check_program(self.program, self.original_arithmetic)
         self._check_agreement()
+
+    @property
+    def as_run(self) -> bool:
+        return self.compressed.as_run or self.program is not None
+
+    @property
+    def fresh(self) -> Fresh:
+        """The unlabelled samples, as all statements on fresh samples describe theirs."""
+        return Fresh(
+            name=self.unlabelled_name,
+            fingerprint=self.unlabelled_fingerprint,
+            samples=self.unlabelled_samples,
+            copies=self.unlabelled_duplicates,
+            repeats=self.compressed.repeats,
+            data_name=self.compressed.data_name,
+            data_fingerprint=self.compressed.data_fingerprint,
+            test_fingerprint=self.compressed.test_fingerprint or "",
+        )
 
     def _check_numbers(self) -> None:
         check_instance(self.compressed, Certificate, where="compressed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netpact.certificates.as_run_wording import CAUTION, as_run_by, program_declaration
 from netpact.certificates.names import quote
 from netpact.certificates.wording import DIGITS_SHOWN, arithmetic, condition, drawn
 from netpact.core.percent import confidence, percent_up
@@ -25,7 +26,7 @@ def assumptions(certificate: OriginalCertificate) -> tuple[str, ...]:
         *certificate.compressed.assumptions,
         f"The {certificate.unlabelled_samples:,} unlabelled samples were drawn independently from the distribution of "
         "the training inputs, and independently of the training samples and of both networks.",
-        arithmetic("the original network", certificate.original_arithmetic),
+        arithmetic("the original network", certificate.original_arithmetic, certificate.program),
     )
 
 
@@ -37,6 +38,7 @@ def declarations(certificate: OriginalCertificate) -> tuple[str, ...]:
         "either network. (Checked: none is an exact copy of a training sample, or of a test sample where the data have "
         "any. Not checked: near copies, and other data that training may have used.)",
         f"The original network {quote(certificate.original_name)} holds nothing but its parameters and buffers.",
+        *(() if certificate.program is None else (program_declaration(certificate.program),)),
     )
 
 
@@ -46,8 +48,9 @@ def sentence(certificate: OriginalCertificate) -> str:
         f"{condition(certificate.compressed)} probability at least {confidence(certificate.delta)} over the "
         f"draw of the {certificate.compressed.samples:,} {drawn(certificate.compressed)} and the "
         f"{certificate.unlabelled_samples:,} unlabelled ones{_left_out(certificate)}, the original network "
-        f"{quote(certificate.original_name)} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...) errs on at most "
-        f"{percent_up(certificate.bound)} of new samples from the same distribution."
+        f"{quote(certificate.original_name)} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...)"
+        f"{as_run_by(certificate.program)} errs on at most {percent_up(certificate.bound)} of new samples from the "
+        f"same distribution.{CAUTION if certificate.as_run else ''}"
     )
 
 

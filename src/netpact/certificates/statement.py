@@ -28,6 +28,7 @@ class Statement(Displayed):
     words: ClassVar[ModuleType]
     counted: ClassVar[str]
     bound: float
+    delta: float
 
     @property
     def as_run(self) -> bool:

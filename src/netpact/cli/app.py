@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-FINE, REFUSED, BAD_INPUT, CONTRADICTED, INTERRUPTED = 0, 1, 2, 3, 130
+FINE, REFUSED, BAD_INPUT, CONTRADICTED, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 NOTHING_KEPT = "interrupted; nothing was written"
 
 

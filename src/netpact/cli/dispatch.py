@@ -24,7 +24,7 @@ app = typer.Typer(
     name="netpact",
     help="Compress a trained classifier into a small file, with a proven bound on its test error.\n\n"
     "Exit codes: 0 success, 1 refused by verify, 2 bad input, 3 agreed by verify but contradicted by the test error, "
-    "130 interrupted.",
+    "4 undecided by verify, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

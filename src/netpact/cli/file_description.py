@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 def describe_file(file: Path, options: FileOptions, limits: Limits, *, json: bool) -> None:
     """Needs no data and does not check the certificate: verify does that."""
+    from netpact.certificates import joint_sentence
     from netpact.coding.format import Pact, measure_message
 
     pact = Pact.read(file)
@@ -45,7 +46,8 @@ def describe_file(file: Path, options: FileOptions, limits: Limits, *, json: boo
                 "relative": relative,
                 "ledger": [{"field": field, "bits": bits} for field, bits in ledger],
                 "certificate": stated,
-                "original": None if pact.original is None else pact.original.to_json(),
+                "original": None,
+                **{name: one.to_json() for name, one in pact.statements.items()},
             }
         )
         return
@@ -65,9 +67,10 @@ def describe_file(file: Path, options: FileOptions, limits: Limits, *, json: boo
     if pact.certificate is None:
         people.print("no certificate")
         return
-    people.print(printable(f"stated, not checked here: {pact.certificate.sentence()}"), soft_wrap=True)
-    if pact.original is not None:
-        people.print(printable(f"stated, not checked here: {pact.original.sentence()}"), soft_wrap=True)
+    for one in pact.statements.values():
+        people.print(printable(f"stated, not checked here: {one.sentence()}"), soft_wrap=True)
+    if len(pact.statements) > 1:
+        people.print(joint_sentence(pact.statements.values()), soft_wrap=True)
 
 
 def _describe_relative(

@@ -1,4 +1,4 @@
-"""Networks that certify and verify need beside the file (a base, the original): their options, and how to open them."""
+"""Networks and samples that certify and verify need beside the file: their options, and how to open them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,9 @@ from netpact.core.limits import Limits
 if TYPE_CHECKING:
     from torch import nn
 
-    from netpact.certificates import BoxCertificate, OriginalCertificate
-    from netpact.cli.commands.certify import StatementOptions
     from netpact.coding.format import Pact
-    from netpact.core.progress import Progress
     from netpact.datasets import Data, Samples
-    from netpact.pacts.priors import Base, Subject
-    from netpact.pacts.verification import Verdict
+    from netpact.pacts.priors import Base, Opening, Subject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,21 +27,35 @@ class NetworkOptions(BaseOptions):
     PANEL: ClassVar = "Other networks"
     model: OwnModel = ""
     original: Path | None = option(
-        None, "FILE", "Weights of the network before compression: a second statement, about that network."
+        None, "FILE", "Weights of the network before compression: further statements, about that network."
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshOptions:
+    """Samples that no choice depends on."""
+
+    PANEL: ClassVar = "Fresh samples"
     unlabelled: Path | None = option(
         None,
         "FILE.npz",
-        "With --original: fresh inputs that no choice depends on, an array x. Without it, the statement rests on a "
-        "bound on the distance between the two networks, which is looser.",
+        "With --original: fresh inputs, an array x. How often the two networks disagree, and the original's risk. "
+        "Without it, the latter rests on a bound on the distance between the two networks, which is looser.",
+    )
+    hold_out: Path | None = option(
+        None,
+        "FILE.npz",
+        "Fresh labelled samples, arrays x and y: a bound with 0 bits on the risk of the network in the file and, with "
+        "--original, of the original.",
     )
 
 
 @dataclass(frozen=True)
 class Case:
-    """What certify and verify work on: a file, data, and other networks where they were asked for.
+    """What certify and verify work on: a file, data, and what else was given.
 
-    original  the network before compression, and the file of fresh inputs where there is one
+    original  the network before compression
+    unlabelled, hold_out  files of fresh samples
     max_parameters  that any of the networks may have, and what decoding them may cost
     """
 
@@ -54,81 +64,48 @@ class Case:
     model: Callable[[], nn.Module] | None
     base: Base | None
     base_data: Samples | None
-    original: tuple[nn.Module, Path | None] | None
     max_parameters: Limits
+    original: nn.Module | None
+    unlabelled: Path | None
+    hold_out: Path | None
+
+    @property
+    def opening(self) -> Opening:
+        return {
+            "model": self.model,
+            "base": self.base,
+            "base_data": self.base_data,
+            "max_parameters": self.max_parameters,
+        }
+
+    def subject(self, *, repeats: bool) -> Subject:
+        from netpact.pacts.priors import open_subject
+
+        return open_subject(self.pact, self.data, repeats=repeats, **self.opening)
 
 
-def open_case(file: Path, data: str, networks: NetworkOptions, limits: Limits) -> Case:
+def open_case(file: Path, data: str, networks: NetworkOptions, fresh: FreshOptions, limits: Limits) -> Case:
     from netpact.cli.models import own_model
     from netpact.coding.format import Pact
     from netpact.datasets import load_data
 
     pact = Pact.read(file)
-    asked = _open_original(networks, limits)
-    return Case(pact, load_data(data), own_model(networks.model), *networks.open(limits), asked, limits)
+    original = _open_original(networks, fresh, limits)
+    base, base_data = networks.open(limits)
+    model = own_model(networks.model)
+    return Case(pact, load_data(data), model, base, base_data, limits, original, fresh.unlabelled, fresh.hold_out)
 
 
-def _open_original(networks: NetworkOptions, limits: Limits) -> tuple[nn.Module, Path | None] | None:
+def _open_original(networks: NetworkOptions, fresh: FreshOptions, limits: Limits) -> nn.Module | None:
     """A network of ours says in its file what it is; a user's own comes from --model."""
     if networks.original is None:
-        if networks.unlabelled is not None:
+        if fresh.unlabelled is not None:
             raise PactError("--unlabelled needs the weights of the original network", where="--original")
         return None
     from netpact.models import import_model, load_model, load_weights
 
     if not networks.model:
-        return load_model(networks.original, max_parameters=limits), networks.unlabelled
+        return load_model(networks.original, max_parameters=limits)
     module = import_model(networks.model)
     load_weights(module, networks.original)
-    return module, networks.unlabelled
-
-
-def state_original(
-    subject: Subject, original: tuple[nn.Module, Path | None], statement: StatementOptions, progress: Progress
-) -> OriginalCertificate | BoxCertificate:
-    """The statement about the original: from fresh inputs where given, else from its distance to the file's network."""
-    from netpact.pacts.originals.box_stating import state_box
-    from netpact.pacts.originals.stating import state_original as state_by_disagreement
-
-    (module, fresh), delta, seed = original, statement.delta, statement.public_seed
-    if fresh is None:
-        return state_box(subject, module, delta=delta, public_seed=seed, progress=progress)
-    return state_by_disagreement(subject, module, fresh, delta=delta, public_seed=seed, progress=progress)
-
-
-def check_original(case: Case, *, progress: Progress | None) -> Verdict:
-    from netpact.certificates import OriginalCertificate
-    from netpact.pacts.originals import verify_box, verify_original
-
-    assert case.original is not None
-    module, fresh = case.original
-    if fresh is not None:
-        return verify_original(
-            case.pact,
-            module,
-            case.data,
-            fresh,
-            model=case.model,
-            base=case.base,
-            max_parameters=case.max_parameters,
-            progress=progress,
-        )
-    if isinstance(case.pact.original, OriginalCertificate):
-        raise PactError("the statement about the original network was made from fresh inputs", where="--unlabelled")
-    return verify_box(
-        case.pact,
-        module,
-        case.data,
-        model=case.model,
-        base=case.base,
-        base_data=case.base_data,
-        max_parameters=case.max_parameters,
-        progress=progress,
-    )
-
-
-def original_options(pact: Pact) -> str:
-    """What has to be given to check the statement about the original."""
-    from netpact.certificates import BoxCertificate
-
-    return "--original" if isinstance(pact.original, BoxCertificate) else "--original and --unlabelled"
+    return module

@@ -58,7 +58,7 @@ def look_at_earlier(folder: Path, data: Data, *, delta: float) -> Earlier | None
         agreed = False
     if not agreed:
         return Earlier(None, "does not verify", pact.message)
-    return Earlier(stated.bound, "", pact.message, pact.original is None)
+    return Earlier(stated.bound, "", pact.message, len(pact.statements) == 1)
 
 
 def place_best(folder: Path, pact: Pact, earlier: Earlier | None) -> tuple[Path, str]:
@@ -77,5 +77,5 @@ def place_best(folder: Path, pact: Pact, earlier: Earlier | None) -> tuple[Path,
         return pact.write(best), f"{best} of an earlier search, with a bound of {told}, is replaced"
     aside = folder / f"earlier-{hashlib.sha256(read_bytes(best)).hexdigest()[:12]}.pact"
     os.replace(best, aside)
-    reason = earlier.reason or "holds a statement about its original network too"
+    reason = earlier.reason or "holds further statements too"
     return pact.write(best), f"what was {best} {reason}; it is now {aside}"

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpact.cli.console import AS_RUN_STYLE, people, print_json, progress_bar
+from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import DataName, Delta, LimitOptions, PactFile, RunOptions
 from netpact.cli.options_of import option
-from netpact.cli.originals import NetworkOptions
+from netpact.cli.originals import FreshOptions, NetworkOptions
 from netpact.cli.picture import look_around, print_picture
-from netpact.core.errors import printable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +33,12 @@ class StatementOptions:
         "program computes (this torch on this machine).",
         shown="what the file says",
     )
+    original_arithmetic: str = option(
+        "",
+        "NAME",
+        "How the original network is run: float32, with rounding bounds, or as-run.",
+        shown="as-run where the file is, else float32",
+    )
     most_near_ties: float = option(
         0.1,
         "SHARE",
@@ -57,6 +62,7 @@ def certify(
     data: DataName,
     statement: StatementOptions,
     networks: NetworkOptions,
+    fresh: FreshOptions,
     limits: LimitOptions,
     run: RunOptions,
 ) -> None:
@@ -68,32 +74,30 @@ def certify(
     A file encoded against a helper network (--base) is certified on the samples that the helper has not seen; the
     helper's own hold-out bound is stated beside the certificate.
 
-    With --original a second statement is added, about the network before compression: from fresh inputs
-    (--unlabelled), or else from a bound on the distance between the two networks. Each statement holds separately with
-    probability 1 - delta.
+    Further statements are added beside the certificate, each with probability 1 - delta; together they fail with at
+    most the sum of their deltas (docs/statements.md):
+
+    - --original and --unlabelled: how often the network and the one before compression disagree, and the latter's risk
+
+    - --original alone: its risk, from a bound on the distance between the two networks
+
+    - --hold-out: the risk by fresh labelled samples, with 0 bits; with --original also that of the original
 
     With --arithmetic as-run the bound is about what netpact's evaluation computes with this torch on this machine;
     another machine may decide near ties otherwise. The message says so, and the bound pays for it.
 
     Example: netpact certify mlp.pact --data digits
     """
+    from netpact.certificates import joint_delta, joint_sentence
     from netpact.certificates.wording import contradiction
-    from netpact.cli.originals import open_case, state_original
+    from netpact.cli.beside import print_statement, state_beside
+    from netpact.cli.originals import open_case
     from netpact.pacts.certification import refuse_near_ties, state_risk
-    from netpact.pacts.priors import open_subject
 
     run.set_threads()
-    case = open_case(file, data, networks, limits.limits())
+    case = open_case(file, data, networks, fresh, limits.limits())
     warn_about(case.data)
-    subject = open_subject(
-        case.pact,
-        case.data,
-        model=case.model,
-        base=case.base,
-        base_data=case.base_data,
-        repeats=statement.repeats,
-        max_parameters=case.max_parameters,
-    )
+    subject = case.subject(repeats=statement.repeats)
     if statement.arithmetic:
         subject = subject.with_arithmetic(statement.arithmetic)
     with progress_bar("counting errors") as bar:
@@ -101,19 +105,22 @@ def certify(
             subject, delta=statement.delta, form=statement.form, public_seed=statement.public_seed, progress=bar
         )
     refuse_near_ties(certificate, most=statement.most_near_ties)
-    certified = subject.pact.with_certificate(certificate)
-    if case.original is not None:
-        with progress_bar("comparing with the original network") as bar:
-            certified = certified.with_original(state_original(subject, case.original, statement, bar))
+    # Further statements that the file has already are about the same message, and stay.
+    certified = state_beside(subject, case, subject.pact.with_certificate(certificate), statement)
     file_bytes = certified.write(file).stat().st_size
-    people.print(printable(certificate.sentence()), style=AS_RUN_STYLE if certificate.as_run else None, soft_wrap=True)
+    print_statement(certificate)
     around = look_around(case.data, file_bytes=file_bytes)
     print_picture(certificate, around)
     if certificate.contradicted and certificate.test_error is not None:
         people.print(contradiction(certificate.test_error), style="red", soft_wrap=True)
     record = certificate.to_json() | around.to_json(certificate)
-    if case.original is not None and certified.original is not None:
-        people.print(printable(certified.original.sentence()), soft_wrap=True)
-        record["original"] = certified.original.to_json()
+    statements = certified.statements
+    for name, stated in statements.items():
+        if stated is not certificate:
+            print_statement(stated)
+            record[name] = stated.to_json()
+    if len(statements) > 1:
+        people.print(joint_sentence(statements.values()), soft_wrap=True)
+        record["joint_delta"] = joint_delta(statements.values())
     if run.json:
         print_json(record)

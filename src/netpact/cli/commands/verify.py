@@ -8,7 +8,7 @@ import typer
 from netpact.cli.console import people, print_json, progress_bar, verdict_style
 from netpact.cli.options import DataName, LimitOptions, PactFile, RunOptions
 from netpact.cli.options_of import option
-from netpact.cli.originals import NetworkOptions
+from netpact.cli.originals import FreshOptions, NetworkOptions
 from netpact.core.limits import Limits
 
 
@@ -31,6 +31,7 @@ def verify(
     ] = False,
     *,
     networks: NetworkOptions,
+    fresh: FreshOptions,
     limits: VerifyLimits,
     run: RunOptions,
 ) -> int:
@@ -39,8 +40,8 @@ def verify(
     A data-dependent certificate needs its helper network: give it by --base ("agreed, given the stated helper"), or
     train it again by --retrain, which needs only file and data.
 
-    With --original (and --unlabelled, if it was certified so) the statement about the network before compression is
-    checked as well.
+    With --original, --unlabelled and --hold-out, as they were given to certify, the other statements in the file are
+    checked as well; those that cannot be checked are named.
 
     A statement with arithmetic as run is checked with the torch and on the machine that verify runs on. Where its
     count is larger by near ties alone, the verdict is "undecided".
@@ -50,14 +51,16 @@ def verify(
 
     Example: netpact verify mlp.pact --data digits --json
     """
-    from netpact.cli.originals import check_original, open_case, original_options
+    from netpact.certificates import joint_sentence
+    from netpact.cli.beside import check_beside
+    from netpact.cli.originals import open_case
     from netpact.core.errors import PactError
     from netpact.pacts.verification import verify as check
 
     run.set_threads()
     if retrain and networks.base is not None:
         raise PactError("with --retrain the helper is trained again, and no base is read", where="--base")
-    case = open_case(file, data, networks, limits.limits())
+    case = open_case(file, data, networks, fresh, limits.limits())
     pact = case.pact
     if retrain:
         from netpact.pacts.priors import retrain_helper
@@ -65,27 +68,21 @@ def verify(
         with progress_bar("training the helper again") as bar:
             case = replace(case, base=retrain_helper(pact, case.data, progress=bar, max_parameters=case.max_parameters))
     with progress_bar("verifying") as bar:
-        verdict = check(
-            pact,
-            case.data,
-            model=case.model,
-            base=case.base,
-            base_data=case.base_data,
-            max_parameters=case.max_parameters,
-            progress=bar,
-        )
+        verdict = check(pact, case.data, progress=bar, **case.opening)
     people.print(str(verdict), style=verdict_style(verdict), soft_wrap=True, markup=False)
-    record, agreed, refused = verdict.to_json(), verdict.agreed, bool(verdict.reasons) or verdict.certificate is None
-    if case.original is not None:
-        with progress_bar("verifying the original's statement") as bar:
-            second = check_original(case, progress=bar)
-        people.print(str(second), style=verdict_style(second), soft_wrap=True, markup=False)
-        record["original"], agreed = second.to_json(), agreed and second.agreed
-        refused = refused or bool(second.reasons)
-    elif pact.original is not None:
-        people.print(f"not checked: the statement about the original network (give {original_options(pact)})")
+    record = verdict.to_json()
+    beside, left = check_beside(case)
+    for name, other in beside.items():
+        people.print(str(other), style=verdict_style(other), soft_wrap=True, markup=False)
+        record[name] = other.to_json()
+    for line in left:
+        people.print(line, soft_wrap=True)
+    verdicts = [verdict, *beside.values()]
+    if beside and all(verdicts):
+        people.print(joint_sentence(one.certificate for one in verdicts if one.certificate is not None), soft_wrap=True)
     if run.json:
         print_json(record)
-    if not agreed:
-        return 1 if refused else 4
+    if not all(verdicts):
+        undecided = all(one.agreed or (one.undecided and not one.reasons) for one in verdicts)
+        return 4 if undecided else 1
     return 3 if verdict.contradicted else 0

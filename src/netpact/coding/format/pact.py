@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netpact.coding.format.compressed import Compressed
 from netpact.coding.format.message import DEFAULT_MAX_PARAMETERS, Header, decode_message, encode_message, peek_header
@@ -18,7 +18,14 @@ from netpact.core.limits import Limits
 if TYPE_CHECKING:
     from torch import nn
 
-    from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate
+    from netpact.certificates import (
+        BoxCertificate,
+        Certificate,
+        FidelityCertificate,
+        HoldOutCertificate,
+        OriginalCertificate,
+        Statement,
+    )
     from netpact.coding.format.loading import Base
     from netpact.models import Architecture, OwnModule
 
@@ -27,8 +34,6 @@ CONTAINER_VERSION = 1
 _CHECKSUM_BYTES = 8
 _LENGTH_BYTES = 4
 _MOST_CERTIFICATE_BYTES = 1 << 20
-_BOX = "box"  # the key that tells the two kinds of statement about the original apart
-_ORIGINAL = "original"  # the one key allowed in the certificate's JSON beside those of the certificate
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,20 +42,33 @@ class Pact(Displayed):
 
     message      everything the decoder reads, and all that is counted
     certificate  what has been proven about it, or None; the decoder never reads it
-    original     what has been proven about the network before compression, or None; only beside a certificate
+    original     what has been proven about the network before compression, or None
+    fidelity     how often the network and the one before compression disagree, or None
+    hold_out, original_hold_out  what has been proven on labelled samples that they never saw, or None
+
+    All but the certificate stand beside one only. certificates.BESIDE has their keys in the file.
     """
 
     message: bytes
     certificate: Certificate | None = None
     original: OriginalCertificate | BoxCertificate | None = None
+    fidelity: FidelityCertificate | None = None
+    hold_out: HoldOutCertificate | None = None
+    original_hold_out: HoldOutCertificate | None = None
 
     def __post_init__(self) -> None:
-        if self.original is not None and self.certificate is None:
+        if self.statements and self.certificate is None:
             raise PactError(
-                "a statement about the original network needs the certificate of the compressed one",
+                "a further statement needs the certificate of the compressed network beside it",
                 where="certificate",
                 hint="certify the network in the file first",
             )
+
+    @property
+    def statements(self) -> dict[str, Statement]:
+        """All that is stated, by its name, the certificate first."""
+        named = (entry.name for entry in fields(self) if entry.name != "message")
+        return {name: stated for name in named if (stated := getattr(self, name)) is not None}
 
     @property
     def code_bits(self) -> int:
@@ -94,11 +112,20 @@ class Pact(Displayed):
         return self.header.version
 
     def with_certificate(self, certificate: Certificate | None) -> Pact:
-        """The same message with another certificate, or with none; then the statement about the original goes too."""
-        return replace(self, certificate=certificate, original=None if certificate is None else self.original)
+        """The same message with another certificate, or with none; then all other statements go too."""
+        return Pact(self.message) if certificate is None else replace(self, certificate=certificate)
 
     def with_original(self, original: OriginalCertificate | BoxCertificate | None) -> Pact:
         return replace(self, original=original)
+
+    def with_fidelity(self, fidelity: FidelityCertificate | None) -> Pact:
+        return replace(self, fidelity=fidelity)
+
+    def with_hold_out(self, hold_out: HoldOutCertificate) -> Pact:
+        """What was stated about the same network on other held-out samples is replaced."""
+        if hold_out.about == "file":
+            return replace(self, hold_out=hold_out)
+        return replace(self, original_hold_out=hold_out)
 
     def decode(
         self, module: nn.Module | None = None, *, max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS
@@ -128,8 +155,8 @@ class Pact(Displayed):
         return body + _checksum(body)
 
     def _statement(self, certificate: Certificate) -> dict[str, object]:
-        stated = certificate.to_json()
-        return stated if self.original is None else {**stated, _ORIGINAL: self.original.to_json()}
+        beside = {name: stated.to_json() for name, stated in self.statements.items() if stated is not certificate}
+        return {**certificate.to_json(), **beside}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Pact:
@@ -155,7 +182,7 @@ class Pact(Displayed):
             raise PactError(
                 "the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again"
             )
-        return cls(message, *_parse_statement(statement))
+        return cls(message, **_parse_statements(statement))
 
     def write(self, path: str | Path) -> Path:
         return write_atomically(path, self.to_bytes())
@@ -199,18 +226,17 @@ def _take(body: bytes, position: int, what: str) -> tuple[bytes, int]:
     return body[start : start + length], start + length
 
 
-def _parse_statement(statement: bytes) -> tuple[Certificate | None, OriginalCertificate | BoxCertificate | None]:
-    if not statement:
-        return None, None
-    if len(statement) > _MOST_CERTIFICATE_BYTES:
-        raise PactError(f"the certificate is {len(statement):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
-    from netpact.certificates import BoxCertificate, Certificate, OriginalCertificate
+def _parse_statements(content: bytes) -> dict[str, Any]:
+    if not content:
+        return {}
+    if len(content) > _MOST_CERTIFICATE_BYTES:
+        raise PactError(f"the certificate is {len(content):,} bytes long, at most {_MOST_CERTIFICATE_BYTES:,}")
+    from netpact.certificates import BESIDE, Certificate
     from netpact.core.json import check_object, read_object
 
-    content = dict(read_object(statement, where="certificate"))
-    if _ORIGINAL not in content:
-        return Certificate.from_json(content), None
-    original = check_object(content.pop(_ORIGINAL), where=f"certificate, {_ORIGINAL}")
-    # Two ways to a statement about the original: by unlabelled samples, or by a box around the network in the file.
-    record = BoxCertificate if _BOX in original else OriginalCertificate
-    return Certificate.from_json(content), record.from_json(original)
+    stated = dict(read_object(content, where="certificate"))
+    beside = {name: stated.pop(name) for name in BESIDE if name in stated}
+    found: dict[str, Any] = {"certificate": Certificate.from_json(stated)}
+    for name, source in beside.items():
+        found[name] = BESIDE[name](check_object(source, where=f"certificate, {name}"))
+    return found

@@ -16,9 +16,9 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples
 from netpact.deviations import check_same_structure, compose_exactly
+from netpact.pacts.fresh.networks import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
 from netpact.pacts.originals.box import Box, decode_box, escapes
 from netpact.pacts.originals.box_counting import refuse_other_code, walk_box
-from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
 from netpact.pacts.priors import Opening, open_subject
 from netpact.pacts.verification import Verdict, check_risk
 

@@ -16,8 +16,8 @@ from netpact.datasets import Samples
 from netpact.deviations import Walked, Walker, margin_needed
 from netpact.network import refuse_bad_logits
 from netpact.network.rounding.batching import samples_at_once
+from netpact.pacts.fresh.networks import ORIGINAL_ARITHMETIC
 from netpact.pacts.originals.box import Box, layer_bounds
-from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC
 
 _SAME = 1e-9  # of the largest logit: what two float64 runs of one network may differ by
 

@@ -17,9 +17,9 @@ from netpact.deviations import check_same_structure, compose_exactly
 from netpact.models import OwnModel
 from netpact.network import trace
 from netpact.pacts.certification import state_risk
+from netpact.pacts.fresh.networks import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
 from netpact.pacts.originals.box import encode_box, make_box
 from netpact.pacts.originals.box_counting import count_reachable_errors, refuse_other_code
-from netpact.pacts.originals.disagreement import ORIGINAL_ARITHMETIC, check_original, hash_network, name_network
 from netpact.pacts.priors import Base, Subject, open_subject
 
 

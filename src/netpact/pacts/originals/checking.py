@@ -6,34 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
 from torch import nn
 
-from netpact.certificates import Certificate, OriginalCertificate, check_bound
-from netpact.certificates.names import make_name, quote
+from netpact.certificates import Certificate, OriginalCertificate, Tested, check_bound
 from netpact.coding.format import Pact, as_pact
-from netpact.core.errors import PactError
 from netpact.core.progress import Progress
-from netpact.datasets import Data, Samples
-from netpact.datasets.overlap import Inputs, summarise_inputs
-from netpact.network import ToleranceRun, open_run
-from netpact.pacts.originals.disagreement import (
-    ORIGINAL_ARITHMETIC,
-    Bounds,
-    check_inputs_fit,
-    check_original,
-    hash_network,
-    logit_bounds,
-    name_network,
-)
-from netpact.pacts.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
+from netpact.datasets import Data
+from netpact.network import open_run
+from netpact.pacts.fresh.disagreement import recount_disagreements
+from netpact.pacts.fresh.drawing import Drawn, compare_fresh, draw
+from netpact.pacts.fresh.networks import compare_networks, program_of, stated_arithmetic, tested_original
+from netpact.pacts.fresh.opening import open_unlabelled
 from netpact.pacts.priors import Opening, open_subject
 from netpact.pacts.verification import Verdict, check_risk
+from netpact.pacts.verification.as_run import compare_errors, explained, other_program
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-_BATCH = 256
 # The sum of two bounds that may each be smaller than the second opinion by 1e-12, as check_bound allows.
 _TOLERANCE = 2e-12
 
@@ -58,71 +48,46 @@ def verify_original(
         if certificate is not None:
             reason = "the statement about the original network rests on a box, not on unlabelled samples"
         return Verdict((reason,), certificate)
-    check_original(original)
+    tested = tested_original(original, stated_arithmetic(certificate.original_arithmetic))
     subject = open_subject(pact, data, **opening).as_stated(certificate.compressed)
-    fresh = open_unlabelled(unlabelled)
-    check_inputs_fit(fresh, subject.data)
-    inputs = summarise_inputs(fresh)
-    reasons = _compare_statement(certificate, original, inputs, fresh, subject.data)
+    fresh, repeats = open_unlabelled(unlabelled), certificate.compressed.repeats
+    drawn = draw(fresh, subject.data, labels=False, repeats=repeats, base_data=subject.base_data)
+    reasons, notes = _compare_statement(certificate, tested, drawn)
     if reasons:
         return Verdict(tuple(reasons), certificate)
     # The compressed network's part is a certificate like any other, and is checked as one.
     part = check_risk(subject, certificate.compressed)
     reasons += [f"compressed network: {reason}" for reason in part.reasons]
+    undecided = [f"compressed network: {reason}" for reason in part.undecided]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
-    drawn = drawn_inputs(fresh, repeats=certificate.compressed.repeats)
-    disagreements = _recount(subject.module, subject.header.arithmetic, original, drawn, progress)
-    if disagreements > certificate.disagreements:
-        reasons.append(f"{disagreements:,} disagreements counted, the certificate says {certificate.disagreements:,}")
+    runs = open_run(subject.module, subject.header.arithmetic), open_run(original, tested.arithmetic)
+    found = recount_disagreements(*runs, drawn.samples, progress)
+    compare_errors("disagreements", found, certificate.disagreements, reasons, undecided)
     own_bound = _recompute(certificate, part.own_bound, reasons)
-    if reasons:
-        return Verdict(tuple(reasons), certificate, disagreements, own_bound, given=part.given)
+    if reasons or undecided:
+        why = explained(certificate, undecided)
+        return Verdict(tuple(reasons), certificate, found.errors, own_bound, given=part.given, undecided=why)
     assert isinstance(part.certificate, Certificate)
-    name = make_name(fresh.name)
-    notes = list(part.notes)
-    if name != certificate.unlabelled_name:
-        notes.append(f"the unlabelled data {quote(name)} are called {quote(certificate.unlabelled_name)} in the file")
-    said = replace(certificate, compressed=part.certificate, unlabelled_name=name)
-    return Verdict((), said, disagreements, own_bound, given=part.given, notes=tuple(notes))
+    said = replace(
+        certificate, compressed=part.certificate, unlabelled_name=drawn.fresh.name, program=program_of(tested)
+    )
+    notes += [note for note in (*part.notes, other_program(certificate.program)) if note]
+    return Verdict((), said, found.errors, own_bound, given=part.given, notes=tuple(dict.fromkeys(notes)))
 
 
-def _compare_statement(
-    certificate: OriginalCertificate, original: nn.Module, inputs: Inputs, fresh: Samples, data: Data
-) -> list[str]:
+def _compare_statement(certificate: OriginalCertificate, tested: Tested, drawn: Drawn) -> tuple[list[str], list[str]]:
     """What can be compared without running a network."""
-    counted = inputs.count - (0 if certificate.compressed.repeats else inputs.duplicates)
-    found: list[tuple[str, object, object]] = [
-        ("the original network's sha256", hash_network(original), certificate.original_sha256),
-        ("the original network's name", make_name(name_network(original)), certificate.original_name),
-        ("the original network's arithmetic", ORIGINAL_ARITHMETIC, certificate.original_arithmetic),
-        ("the unlabelled data's fingerprint", inputs.fingerprint, certificate.unlabelled_fingerprint),
-        ("the number of unlabelled samples", counted, certificate.unlabelled_samples),
-        ("the number of unlabelled duplicates", inputs.duplicates, certificate.unlabelled_duplicates),
-    ]
-    reasons = [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]
-    try:
-        refuse_overlap(inputs, data, name=fresh.name)
-    except PactError as error:
-        # Here the data are those that the statement names: a false statement, not a slip of the verifier.
-        reasons.append(f"{error.where}: {error.what}")
-    return reasons
-
-
-def _recount(module: nn.Module, arithmetic: str, original: nn.Module, fresh: Samples, progress: Progress | None) -> int:
-    """Count again, the other way round: a sample is agreed on if one class beats all others in both networks."""
-    first, second = open_run(module, arithmetic), ToleranceRun(original, ORIGINAL_ARITHMETIC)
-    agreed = 0
-    for one, other in logit_bounds(first, second, fresh, batch=_BATCH, progress=progress):
-        agreed += int((_wins(one) & _wins(other)).any(dim=1).sum())
-    return fresh.count - agreed
-
-
-def _wins(bounds: Bounds) -> torch.Tensor:
-    """For every sample and class: does this class beat each other one?"""
-    beaten = bounds.lower[:, :, None] > bounds.upper[:, None, :]
-    beaten.diagonal(dim1=1, dim2=2).fill_(True)
-    return beaten.all(dim=2)
+    stated = Tested(
+        name=certificate.original_name,
+        sha256=certificate.original_sha256,
+        arithmetic=certificate.original_arithmetic,
+    )
+    reasons = compare_networks(tested, stated, "the original network")
+    if tested.name != stated.name:
+        reasons.append(f"the original network's name is {tested.name}, the certificate says {stated.name}")
+    false, notes = compare_fresh(drawn, certificate.fresh, "unlabelled")
+    return [*reasons, *false], notes
 
 
 def _recompute(certificate: OriginalCertificate, compressed_bound: float, reasons: list[str]) -> float:

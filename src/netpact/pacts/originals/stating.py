@@ -7,24 +7,17 @@ from pathlib import Path
 from torch import nn
 
 from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
-from netpact.certificates.names import make_name
 from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data
-from netpact.datasets.overlap import summarise_inputs
 from netpact.models import OwnModel
-from netpact.network import ToleranceRun, open_run
+from netpact.network import open_run
 from netpact.pacts.certification import state_risk
-from netpact.pacts.originals.disagreement import (
-    ORIGINAL_ARITHMETIC,
-    check_inputs_fit,
-    check_original,
-    count_disagreements,
-    hash_network,
-    name_network,
-)
-from netpact.pacts.originals.unlabelled import drawn_inputs, open_unlabelled, refuse_overlap
+from netpact.pacts.fresh.disagreement import count_disagreements
+from netpact.pacts.fresh.drawing import draw
+from netpact.pacts.fresh.networks import choose_arithmetic, program_of, tested_original
+from netpact.pacts.fresh.opening import open_unlabelled
 from netpact.pacts.priors import Base, Subject, open_subject
 
 
@@ -39,6 +32,7 @@ def certify_original(
     base: Base | None = None,
     repeats: bool = False,
     public_seed: str = "",
+    original_arithmetic: str | None = None,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     progress: Progress | None = None,
 ) -> OriginalCertificate:
@@ -54,11 +48,20 @@ def certify_original(
     unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not used
     public_seed  as for certify
     repeats     declares that the distribution repeats values, as for certify: copies of inputs are counted as well
+    original_arithmetic  "float32" with rounding bounds, or "as-run", the default for a file that is certified as run
     model       for a file that holds a user's own module: the function that makes it, as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
     subject = open_subject(pact, data, model=model, base=base, repeats=repeats, max_parameters=max_parameters)
-    return state_original(subject, original, unlabelled, delta=delta, public_seed=public_seed, progress=progress)
+    return state_original(
+        subject,
+        original,
+        unlabelled,
+        delta=delta,
+        public_seed=public_seed,
+        original_arithmetic=original_arithmetic,
+        progress=progress,
+    )
 
 
 def state_original(
@@ -68,22 +71,17 @@ def state_original(
     *,
     delta: float,
     public_seed: str,
+    original_arithmetic: str | None = None,
     progress: Progress | None,
 ) -> OriginalCertificate:
     """What certify_original states, about what was opened already."""
-    check_original(original)
+    tested = tested_original(original, choose_arithmetic(original_arithmetic, subject))
     fresh = open_unlabelled(unlabelled)
-    check_inputs_fit(fresh, subject.data)
-    inputs = summarise_inputs(fresh)
-    refuse_overlap(inputs, subject.data, name=fresh.name)
+    drawn = draw(fresh, subject.data, labels=False, repeats=subject.repeats, base_data=subject.base_data).refuse_stale()
     half = delta / 2  # a power of two: no rounding
     compressed = state_risk(subject, delta=half, public_seed=public_seed)
-    counted = count_disagreements(
-        open_run(subject.module, compressed.arithmetic),
-        ToleranceRun(original, ORIGINAL_ARITHMETIC),
-        drawn_inputs(fresh, repeats=subject.repeats),
-        progress=progress,
-    )
+    runs = open_run(subject.module, compressed.arithmetic), open_run(original, tested.arithmetic)
+    counted = count_disagreements(*runs, drawn.samples, progress=progress)
     share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
     return OriginalCertificate(
         bound=add_bounds(compressed_bound=compressed.bound, disagreement_bound=share),
@@ -92,10 +90,11 @@ def state_original(
         disagreements=counted.disagreements,
         disagreement_bound=share,
         unlabelled_samples=counted.samples,
-        unlabelled_duplicates=inputs.duplicates,
-        unlabelled_name=make_name(fresh.name),
-        unlabelled_fingerprint=inputs.fingerprint,
-        original_name=make_name(name_network(original)),
-        original_sha256=hash_network(original),
-        original_arithmetic=ORIGINAL_ARITHMETIC,
+        unlabelled_duplicates=drawn.fresh.copies,
+        unlabelled_name=drawn.fresh.name,
+        unlabelled_fingerprint=drawn.fresh.fingerprint,
+        original_name=tested.name,
+        original_sha256=tested.sha256,
+        original_arithmetic=tested.arithmetic,
+        program=program_of(tested),
     )

@@ -1,0 +1,93 @@
+"""Which network a statement on fresh samples is about: named by a hash of its weights."""
+
+from __future__ import annotations
+
+import hashlib
+
+import torch
+from torch import Tensor, nn
+
+from netpact.certificates import AS_RUN, Program, Tested
+from netpact.certificates.names import make_name
+from netpact.core.checks import check_choice, check_instance
+from netpact.core.errors import PactError
+from netpact.models import Architecture, is_as_built
+from netpact.models.tensors import delimit
+from netpact.network import this_program
+from netpact.network.refusals.hidden_state import hidden_tensors
+from netpact.pacts.priors import Subject
+
+ORIGINAL_ARITHMETIC = "float32"  # what PyTorch networks are trained and run in
+ORIGINAL_ARITHMETICS = (ORIGINAL_ARITHMETIC, AS_RUN)
+
+
+def choose_arithmetic(asked: str | None, subject: Subject | None = None) -> str:
+    """How an original network is run: as asked, or as run where the file is, else with rounding bounds."""
+    if asked is None:
+        return AS_RUN if subject is not None and subject.header.arithmetic == AS_RUN else ORIGINAL_ARITHMETIC
+    return str(check_choice(asked, ORIGINAL_ARITHMETICS, where="original_arithmetic"))
+
+
+def stated_arithmetic(stated: str) -> str:
+    """How a verifier runs an original network: as stated, if that is a way to run one at all."""
+    return stated if stated in ORIGINAL_ARITHMETICS else ORIGINAL_ARITHMETIC
+
+
+def tested_original(original: nn.Module, arithmetic: str) -> Tested:
+    check_original(original)
+    return Tested(name=make_name(name_network(original)), sha256=hash_network(original), arithmetic=arithmetic)
+
+
+def tested_file(subject: Subject) -> Tested:
+    name = subject.module_name or make_name(str(subject.header.architecture))
+    return Tested(name=name, sha256=hash_network(subject.module), arithmetic=subject.header.arithmetic)
+
+
+def program_of(*networks: Tested) -> Program | None:
+    """What is stated beside networks of which one is certified as run."""
+    return this_program() if any(network.arithmetic == AS_RUN for network in networks) else None
+
+
+def compare_networks(found: Tested, stated: Tested, called: str) -> list[str]:
+    pairs = (("sha256", found.sha256, stated.sha256), ("arithmetic", found.arithmetic, stated.arithmetic))
+    return [f"{called}'s {what} is {own}, the certificate says {said}" for what, own, said in pairs if own != said]
+
+
+def check_original(original: nn.Module) -> None:
+    """The original must be what its hash says: finite float32 parameters and buffers, and nothing beside them."""
+    check_instance(original, nn.Module, where="original network", needed="a torch.nn.Module")
+    problems = [
+        f"{name}: outside parameters and buffers, so its hash would not cover it" for name in hidden_tensors(original)
+    ]
+    for name, tensor in _tensors(original).items():
+        if tensor.is_floating_point() and tensor.dtype != torch.float32:
+            problems.append(f"{name} is {tensor.dtype}, only {ORIGINAL_ARITHMETIC} is supported: use .float()")
+        elif not bool(torch.isfinite(tensor).all()):
+            problems.append(f"{name} holds NaN or infinity")
+    if problems:
+        raise PactError("; ".join(problems), where=f"original network {type(original).__name__}")
+
+
+def name_network(module: nn.Module) -> str:
+    """The short name of an architecture of ours, or where the module's class is defined."""
+    stated = getattr(module, "netpact_architecture", None)
+    if isinstance(stated, Architecture) and is_as_built(module, stated):
+        return str(stated)
+    return f"{type(module).__module__}:{type(module).__qualname__}"
+
+
+def hash_network(module: nn.Module) -> str:
+    """sha256 over name, type, shape and little-endian bytes of every parameter, then of every buffer.
+
+    Names are delimited, and type and shape tell how many bytes follow, so no two networks are hashed as one text.
+    """
+    digest = hashlib.sha256()
+    for name, tensor in _tensors(module).items():
+        array = tensor.detach().cpu().contiguous().numpy()
+        little = array.astype(array.dtype.newbyteorder("<"))
+        digest.update(f"{delimit(name)} {tensor.dtype} {tuple(tensor.shape)};".encode() + little.tobytes())
+    return digest.hexdigest()
+
+
+def _tensors(module: nn.Module) -> dict[str, Tensor]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
