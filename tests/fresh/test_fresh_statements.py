@@ -45,7 +45,12 @@ def stated(case: Case, name: str) -> FreshStatement:
 
 
 def check(case: Case, name: str, pact: Pact | None = None, **given: Any) -> Verdict:
-    values = {"original": case.original, "held": case.held, "inputs": case.inputs, "data": case.data} | given
+    values: dict[str, Any] = {
+        "original": case.original,
+        "held": case.held,
+        "inputs": case.inputs,
+        "data": case.data,
+    } | given
     file = pact or case.pact
     if name == "fidelity":
         return verify_fidelity(file, values["original"], values["data"], values["inputs"])
@@ -53,9 +58,14 @@ def check(case: Case, name: str, pact: Pact | None = None, **given: Any) -> Verd
     return verify_hold_out(file, values["held"], values["data"], original=about)
 
 
+def put(pact: Pact, name: str, statement: Any) -> Pact:
+    changes: dict[str, Any] = {name: statement}
+    return replace(pact, **changes)
+
+
 def forge(case: Case, name: str, **changes: Any) -> Pact:
     """Written and read back: the checksum is no obstacle to a liar."""
-    return Pact.from_bytes(replace(case.pact, **{name: replace(stated(case, name), **changes)}).to_bytes())
+    return Pact.from_bytes(put(case.pact, name, replace(stated(case, name), **changes)).to_bytes())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -158,11 +168,15 @@ def test_classes_and_subject_are_checked(case: Case) -> None:
 def test_another_network_and_other_samples_are_refused(case: Case, name: str) -> None:
     other = ArraySamples(case.held.inputs[1:], case.held.labels[1:], "held", 10)
     wrong = ArraySamples(case.held.inputs, (case.held.labels + 1) % 10, "held", 10)
-    for given in ({"held": other, "inputs": case.inputs[1:]}, {"held": wrong, "inputs": case.inputs + 1}):
+    both: list[dict[str, Any]] = [
+        {"held": other, "inputs": case.inputs[1:]},
+        {"held": wrong, "inputs": case.inputs + 1},
+    ]
+    for given in both:
         assert "fingerprint" in check(case, name, **given).reasons[0]
     if name != "hold_out":
         assert "sha256" in check(case, name, original=swap(case)).reasons[0]
-    bare = check(case, name, replace(case.pact, **{name: None}))
+    bare = check(case, name, put(case.pact, name, None))
     assert bare.reasons[0].startswith("the file has no")
     assert not bare
 
@@ -188,7 +202,7 @@ def test_one_sample_that_is_not_fresh_is_enough(
         state()
     # One who states it all the same is found out by the verifier.
     monkeypatch.setattr(drawing.Drawn, "refuse_stale", lambda drawn: drawn)
-    verdict = check(case, name, replace(case.pact, **{name: state()}), held=held, inputs=inputs)
+    verdict = check(case, name, put(case.pact, name, state()), held=held, inputs=inputs)
     assert not verdict.agreed
     assert part in verdict.reasons[0]
 

@@ -6,24 +6,26 @@ A network that was fixed before the samples were drawn is one function, not one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
 
 from netpact.certificates.certificate import ARITHMETICS
 from netpact.certificates.inputs import MAX_SAMPLES, check_share, failure_probability, hex_digest, make_plain
 from netpact.certificates.names import check_fingerprint, check_name
+from netpact.certificates.part import Part
 from netpact.certificates.program import AS_RUN, Program, check_program
 from netpact.certificates.statement import Statement
 from netpact.core.checks import check_choice, check_flag, check_instance, check_integer
-from netpact.core.json import check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
+class Tested(Part):
     """Which network, and how it is run.
 
     sha256  over its parameters and buffers; for the network in a file, over those that were decoded
     """
+
+    where: ClassVar[str] = "network"
 
     name: str
     sha256: str
@@ -35,16 +37,9 @@ class Tested:
         hex_digest(self.sha256, name="network, sha256")
         check_choice(self.arithmetic, ARITHMETICS, where="network, arithmetic")
 
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, object]) -> Tested:
-        return cls(**check_fields(source, [entry.name for entry in fields(cls)], where="network"))
-
 
 @dataclass(frozen=True, kw_only=True)
-class Fresh:
+class Fresh(Part):
     """Samples that nothing depends on.
 
     samples  how many are counted
@@ -52,6 +47,8 @@ class Fresh:
     data_fingerprint, test_fingerprint, base_data_fingerprint  of the data that have no input in common with them:
              training, test and the base network's; "" where there are none, or none were given
     """
+
+    where: ClassVar[str] = "fresh"
 
     name: str
     fingerprint: str
@@ -74,13 +71,6 @@ class Fresh:
         samples = check_integer(self.samples, where="fresh, samples", least=1, most=MAX_SAMPLES)
         most = samples - 1 if self.repeats else MAX_SAMPLES
         check_integer(self.copies, where="fresh, copies", least=0, most=most)
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, object]) -> Fresh:
-        return cls(**check_fields(source, [entry.name for entry in fields(cls)], where="fresh"))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
 
 from netpact.certificates.inputs import make_plain
 from netpact.certificates.names import check_name, check_version
+from netpact.certificates.part import Part
 from netpact.core.checks import check_flag, check_integer, check_number
 from netpact.core.errors import PactError
-from netpact.core.json import check_fields
 
 AS_RUN = "as-run"
 _MOST_ROWS = 1024
@@ -17,7 +17,7 @@ _MOST_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class Program(Part):
     """netpact's evaluation: float32, one thread, deterministic algorithms; no NNPACK, TF32, bf16 or autocast.
 
     torch         its version
@@ -26,6 +26,8 @@ class Program:
     rows          of a batch; the row of a sample is a function of the sample
     tolerance     a near tie: the two highest logits differ by at most this share of the largest logit's magnitude
     """
+
+    where: ClassVar[str] = "program"
 
     torch: str
     machine: str
@@ -43,13 +45,6 @@ class Program:
 
     def __str__(self) -> str:
         return f"torch {self.torch} on {self.machine} with{'' if self.onednn else 'out'} oneDNN"
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, object]) -> Program:
-        return cls(**check_fields(source, [entry.name for entry in fields(cls)], where="program"))
 
 
 def check_program(program: object, *arithmetics: str) -> None:
