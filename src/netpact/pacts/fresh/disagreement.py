@@ -105,7 +105,7 @@ def logit_bounds(
     size = max(run.batch(samples.input_shape, most=batch) for run in runs)
     seen = 0
     for inputs, labels, places in mixed_batches(samples, size, turn=turn):
-        pair = [run(inputs, places) for run in runs]
+        pair = [run.decide(inputs, places) for run in runs]
         for logits in pair:
             refuse_bad_logits(logits, np.zeros_like(labels), places)
         one, other = (
