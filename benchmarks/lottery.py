@@ -38,7 +38,7 @@ from netpact.datasets import Data
 from netpact.models import initialise
 
 MODEL, KEEP, RATE, BITS = "lenet5", 0.049, 0.55, 8
-EPOCHS, BATCH = 8, 64
+EPOCHS, BATCH = 8, 128
 WAYS = {"rate": 1, "weights": 1}  # what goes back, and to which epoch
 
 

@@ -28,6 +28,7 @@ from netpact.coding.forms import (
     Scaled,
     Sketched,
     Sparse,
+    SparseMatrix,
     Symbols,
     Ternary,
     TernaryMap,
@@ -105,6 +106,17 @@ def scaled(shape: tuple[int, ...], salt: int) -> CodedTensor:
 def sparse(shape: tuple[int, ...], salt: int) -> CodedTensor:
     drawn = scatter(_size(shape), modulus=12, salt=salt)
     return _tensor(Sparse(BOOK), shape, np.where(drawn < 4, drawn, DROPPED))
+
+
+def sparse_matrix(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    """Rows and columns of all fillings, some of them empty; over an even grid and a codebook by turns."""
+    rows, columns = matrix_sides(shape)
+    drawn = scatter(rows * columns, modulus=rows * columns, salt=salt)
+    places = np.arange(rows * columns)
+    kept = drawn < (places // columns) * (places % columns)
+    form, low, high = ((Uniform(ShortFloat(-4, 1)), -7, 15), (BOOK, 0, 4))[salt // 2 % 2]
+    symbols = scatter(rows * columns, modulus=high, salt=salt + 1) + low
+    return _tensor(SparseMatrix(form), shape, np.where(kept, symbols, DROPPED))
 
 
 def projected(shape: tuple[int, ...], salt: int) -> CodedTensor:
@@ -241,6 +253,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "projection": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projection),
     "scaled": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), scaled),
     "sparse": compress(Architecture(MLP, (9, 5), (7,), 3), sparse),
+    "sparse-matrix": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), sparse_matrix),
     "projected": compress(Architecture(MLP, (9, 5, 4), (7,), 3), projected),
     "heavy-tail": compress(Architecture(MLP, (9, 5), (7,), 3), kept_in_noise),
     "sketched": compress(Architecture(MLP, (24, 20), (30,), 3), sketched),
@@ -297,7 +310,7 @@ GOLDEN_3 = (
     "bottleneck",
     "shufflenet",
 )
-GOLDEN_4 = ("as-run",)
+GOLDEN_4 = ("as-run", "sparse-matrix")
 GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4)
 
 

@@ -26,6 +26,7 @@ from format.format_examples import (
     rare,
     scaled,
     sparse,
+    sparse_matrix,
     ternary,
     uniform,
     wrap,
@@ -58,6 +59,7 @@ NETWORKS_TO_DAMAGE = [
     compress(Architecture(MLP, (8, 6, 5), (6,), 3), projection),
     compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), scaled),
     compress(Architecture(MLP, (8, 6, 5), (6,), 3), sparse),
+    compress(Architecture(MLP, (8, 6, 5), (6,), 3), sparse_matrix),
     compress(Architecture(MLP, (8, 6, 5), (6,), 3), projected),
     compress(Architecture(LINEAR, (), (50, 50), 2), rare),  # a plane long enough to be coded by gaps
     NETWORKS["rewritten-conv"],
@@ -176,7 +178,7 @@ def test_damaged_messages_take_little_memory(depth: Depth) -> None:
 
 
 @pytest.mark.parametrize(
-    "maker", [ternary, rare, uniform, codebook, exact, low_rank, projection, scaled, sparse, projected]
+    "maker", [ternary, rare, uniform, codebook, exact, low_rank, projection, scaled, sparse, sparse_matrix, projected]
 )
 def test_the_largest_allowed_network_takes_little_memory(maker: Maker) -> None:
     message = encode_message(compress(Architecture(LINEAR, (), (3999,), 5), maker))

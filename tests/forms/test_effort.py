@@ -25,6 +25,7 @@ from netpact.coding.forms import (
     Scaled,
     Sketched,
     Sparse,
+    SparseMatrix,
     Symbols,
     Ternary,
     TernaryMap,
@@ -78,6 +79,10 @@ CASES: dict[str, tuple[Form, Symbols, tuple[int, ...]]] = {
     "sparse": (Sparse(BOOK), some(0.3, RANDOM.integers(0, 256, SIZE)), (SIZE,)),
     "sparse, rare": (Sparse(Exact()), some(0.005, RANDOM.integers(0, 1 << 30, SIZE)), (SIZE,)),
     "sparse, exact": (Sparse(Exact()), RANDOM.integers(0, 1 << 30, SIZE), (SIZE,)),
+    "sparse matrix, all kept": (SparseMatrix(Uniform(STEP)), RANDOM.integers(1 << 9, 1 << 32, SIZE), (256, 256)),
+    "sparse matrix": (SparseMatrix(BOOK), some(0.3, RANDOM.integers(0, 256, SIZE)), (256, 256)),
+    "sparse matrix, rare": (SparseMatrix(Ternary(STEP)), some(0.005, signed(1)), (64, 4, 16, 16)),
+    "sparse matrix, a vector": (SparseMatrix(Ternary(STEP)), some(0.3, signed(1)), (SIZE,)),
     "projected": (Projected(BOOK, SIZE, "hadamard"), RANDOM.integers(0, 256, SIZE), (SIZE,)),
     "projected signs": (Projected(Ternary(STEP), 128, "signs"), signed(1, 128), (SIZE,)),
     "all levels": (

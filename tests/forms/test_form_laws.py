@@ -33,6 +33,7 @@ from netpact.coding.forms import (
     Scaled,
     Sketched,
     Sparse,
+    SparseMatrix,
     Symbols,
     Ternary,
     TernaryMap,
@@ -62,6 +63,7 @@ TAGS = {
     13: "factor",
     14: "sketched",
     15: "heavy-tail",
+    16: "sparse-matrix",
 }
 STEP = ShortFloat(-3, 5)
 
@@ -267,6 +269,12 @@ CASES = {
         lambda random, count: np.where(random.random(count) < 0.01, float_bits(random, count), DROPPED),
         lambda symbol: 0.0 if symbol == DROPPED else struct.unpack(">f", symbol.to_bytes(4, "big"))[0],
         (-1, 2**32, -(2**63)),
+    ),
+    "sparse matrix": Case(
+        SparseMatrix(codebook_case(2).form),
+        lambda random, count: random.choice([DROPPED, DROPPED, DROPPED, 0, 1, 2, 3], count),
+        lambda symbol: 0.0 if symbol == DROPPED else BOOK(symbol),
+        (-1, 4, DROPPED + 1, -(2**63)),
     ),
     "projected codebook": Case(
         Projected(codebook_case(2).form, 1, "signs", seed=4, layer=2),

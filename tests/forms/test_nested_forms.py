@@ -25,6 +25,7 @@ from netpact.coding.forms import (
     Relative,
     Scaled,
     Sparse,
+    SparseMatrix,
     Ternary,
     TernaryMap,
     Uniform,
@@ -37,7 +38,7 @@ from netpact.core.errors import PactError
 
 STEP = ShortFloat(-3, 5)
 GRIDS: list[Form] = [Zero(), Uniform(STEP), Ternary(STEP), TernaryMap(STEP), Codebook((None, (True, STEP))), Exact()]
-SPARSE: list[Form] = [Sparse(grid) for grid in GRIDS[1:]]
+SPARSE: list[Form] = [Sparse(grid) for grid in GRIDS[1:]] + [SparseMatrix(Uniform(STEP))]
 SCALED: list[Form] = [Scaled(form) for form in (*GRIDS, *SPARSE)]
 SUMS: list[Form] = [
     *(Projected(form, 3, "signs") for form in (*GRIDS, *SPARSE, *SCALED)),
@@ -61,8 +62,8 @@ def test_whatever_may_be_built_comes_back(form: Form) -> None:
 @pytest.mark.parametrize("inner", EVERY, ids=str)
 def test_a_form_holds_only_what_stands_below_it(inner: Form) -> None:
     makers: list[Callable[[Form], Any]] = [Sparse, Scaled, lambda form: Projected(form, 3, "signs"), Difference]
-    makers.append(lambda form: KeptInNoise(form, STEP))
-    for make, level in zip(makers, (1, 2, 3, 4, 3), strict=True):
+    makers += [lambda form: KeptInNoise(form, STEP), SparseMatrix]
+    for make, level in zip(makers, (1, 2, 3, 4, 3, 1), strict=True):
         if inner.level >= level or (level == 1 and isinstance(inner, Zero)):
             with pytest.raises(PactError, match="inner: "):
                 make(inner)
@@ -70,7 +71,9 @@ def test_a_form_holds_only_what_stands_below_it(inner: Form) -> None:
             assert make(inner).inner == inner
 
 
-@pytest.mark.parametrize("tag", [Sparse.tag, Scaled.tag, Projected.tag, Difference.tag, KeptInNoise.tag])
+@pytest.mark.parametrize(
+    "tag", [Sparse.tag, SparseMatrix.tag, Scaled.tag, Projected.tag, Difference.tag, KeptInNoise.tag]
+)
 def test_nesting_without_end_is_refused_at_once(tag: int) -> None:
     """A message of nothing but one tag: its second one is refused, before anything is built."""
     encoder = Encoder()

@@ -9,6 +9,7 @@ from netpact.coding.encoder import Encoder as Encoder
 from netpact.coding.integers import code_indices as code_indices
 from netpact.coding.integers import code_integers as code_integers
 from netpact.coding.integers import code_positions as code_positions
+from netpact.coding.matrices import code_matrix_positions as code_matrix_positions
 from netpact.coding.meter import Meter as Meter
 from netpact.coding.numbers import ShortFloat as ShortFloat
 from netpact.coding.numbers import code_choice as code_choice

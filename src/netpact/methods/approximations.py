@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ from netpact.coding.forms import (
 from netpact.coding.forms.sparse import DROPPED
 from netpact.methods.fitting import Array, keep_exact, keep_integers, zero_tensor
 from netpact.methods.grids import Grid, PerChannel, UniformGrid
+from netpact.methods.sparse_forms import shortest_sparse
 from netpact.network import Network
 
 BIAS_GRID = UniformGrid(8)  # biases are few, and their errors are not averaged away
@@ -40,9 +42,10 @@ class Approximation(Protocol):
 @dataclass(frozen=True, eq=False)
 class Dense:
     values: Array
+    importance: Array | None = None
 
     def code(self, grid: Grid) -> CodedTensor:
-        return grid.round(self.values)
+        return grid.weighed([self.importance]).round(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,23 +68,27 @@ class FewEntries:
 
 @dataclass(frozen=True, eq=False)
 class PrunedEntries:
-    """Entries that are 0 stay 0, and no other becomes it: the message says which were kept."""
+    """Entries that are 0 stay 0, and no other becomes it but for its price: the message says which were kept."""
 
     values: Array
+    importance: Array | None = None
 
     def code(self, grid: Grid) -> CodedTensor:
         kept = np.flatnonzero(self.values)
         if not len(kept):
             return zero_tensor(self.values.shape)
         if isinstance(grid, PerChannel):
-            return grid.code_scaled(self.values, self._sizes(), lambda part, own: PrunedEntries(part).code(own))
+            scaled = lambda part, own: replace(self, values=part).code(own)  # noqa: E731
+            return grid.code_scaled(self.values, self._sizes(), scaled)
+        grid = grid.weighed([self.importance])
         coded = grid.round_kept(self.values.ravel()[kept])
         if len(kept) == self.values.size:
-            return CodedTensor(coded.form, coded.symbols, self.values.shape)
+            return grid.settle(CodedTensor(coded.form, coded.symbols, self.values.shape), self.values)
         own_zero = isinstance(coded.form, (Uniform, Ternary))
         symbols = np.full(self.values.size, 0 if own_zero else DROPPED)
         symbols[kept] = coded.symbols
-        return CodedTensor(coded.form if own_zero else Sparse(coded.form), symbols, self.values.shape)
+        whole = CodedTensor(coded.form if own_zero else Sparse(coded.form), symbols, self.values.shape)
+        return shortest_sparse(grid.settle(shortest_sparse(whole), self.values))
 
     def _sizes(self) -> Array:
         """The root mean square of what each channel keeps."""
@@ -133,20 +140,27 @@ class FromBase:
 
 
 def code_network(
-    network: Network, grid: Grid, approximations: Mapping[str, Approximation] | None = None, *, shared: bool = False
+    network: Network,
+    grid: Grid,
+    approximations: Mapping[str, Approximation] | None = None,
+    *,
+    shared: bool = False,
+    importance: Mapping[str, Array] = MappingProxyType({}),
 ) -> Compressed:
     """Every tensor of the network: approximated, or as it is; biases and other vectors take 8 bits, buffers all theirs,
     and so do parameters that are integers.
 
-    shared  one grid for all weights that are not approximated, instead of one for each; and one for all vectors
+    shared      one grid for all weights that are not approximated, instead of one for each; and one for all vectors
+    importance  of the weights that are not approximated, by name, where it is known
     """
     chosen = dict(approximations or {})
     plain = {name: tensor for name, tensor in network.module.named_parameters() if name not in chosen}
     rest = {name: as_array(tensor) for name, tensor in plain.items() if tensor.is_floating_point()}
     coded = {name: approximation.code(grid) for name, approximation in chosen.items()}
     coded |= {name: code_buffer(tensor) for name, tensor in plain.items() if name not in rest}
-    coded |= _round({name: values for name, values in rest.items() if values.ndim >= 2}, grid, shared=shared)
-    coded |= _round({name: values for name, values in rest.items() if values.ndim < 2}, BIAS_GRID, shared=shared)
+    weights = {name: Dense(values, importance.get(name)) for name, values in rest.items() if values.ndim >= 2}
+    vectors = {name: Dense(values) for name, values in rest.items() if values.ndim < 2}
+    coded |= _round(weights, grid, shared=shared) | _round(vectors, BIAS_GRID, shared=shared)
     coded |= {name: code_buffer(tensor) for name, tensor in network.module.named_buffers()}
     order = [name for name, _ in [*network.module.named_parameters(), *network.module.named_buffers()]]
     return Compressed(network.architecture, {name: coded[name] for name in order})
@@ -164,7 +178,10 @@ def as_array(tensor: Tensor) -> Array:
     return tensor.detach().numpy().astype(np.float64)
 
 
-def _round(tensors: dict[str, Array], grid: Grid, *, shared: bool) -> dict[str, CodedTensor]:
-    if shared and tensors:
-        return dict(zip(tensors, grid.round_all(list(tensors.values())), strict=True))
-    return {name: grid.round(values) for name, values in tensors.items()}
+def _round(tensors: dict[str, Dense], grid: Grid, *, shared: bool) -> dict[str, CodedTensor]:
+    if not shared:
+        rounded = [tensor.code(grid) for tensor in tensors.values()]
+    else:
+        together = grid.weighed([tensor.importance for tensor in tensors.values()])
+        rounded = together.round_all([tensor.values for tensor in tensors.values()]) if tensors else []
+    return {name: shortest_sparse(tensor) for name, tensor in zip(tensors, rounded, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,7 @@ from netpact.coding.forms.scaled import MOST_SCALE, SCALES_PER_OCTAVE, scale_val
 from netpact.core.checks import check_choice, check_flag, check_integer, check_number
 from netpact.methods import fitting
 from netpact.methods.fitting import Array
+from netpact.methods.rate_distortion import MOST_PRICED_BITS, trade_bits
 
 BITS = range(2, 17)  # of an even grid
 _DEFAULT_BITS, _TERNARY_BITS = 4, 2
@@ -31,6 +32,14 @@ class Grid(ABC):
     def round_kept(self, values: Array) -> CodedTensor:
         """What is left of a pruned tensor, all of it: no number becomes 0."""
         raise NotImplementedError(f"{type(self).__name__} has no rule for pruned tensors")
+
+    def settle(self, coded: CodedTensor, values: Array) -> CodedTensor:
+        """A whole tensor, some of whose entries were rounded in this grid: the last word on its symbols."""
+        return coded
+
+    def weighed(self, importance: Sequence[Array | None]) -> Grid:
+        """The grid for arrays whose numbers are not all as important, if it can tell them apart."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,31 @@ class TernaryGrid(Grid):
 
 
 @dataclass(frozen=True)
+class Priced(Grid):
+    """The points of a grid, chosen by squared error and bits; `price` is that of a bit, in squared steps."""
+
+    grid: Grid
+    price: float
+    importance: tuple[Array | None, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        check_number(self.price, where="rate", least=0)
+
+    def round_all(self, arrays: Sequence[Array]) -> list[CodedTensor]:
+        return trade_bits(self.grid.round_all(arrays), arrays, price=self.price, importance=self.importance)
+
+    def round_kept(self, values: Array) -> CodedTensor:
+        """Before it is settled: what an entry costs depends on those that are not kept."""
+        return self.grid.round_kept(values)
+
+    def settle(self, coded: CodedTensor, values: Array) -> CodedTensor:
+        return trade_bits([coded], [values], price=self.price, importance=self.importance)[0]
+
+    def weighed(self, importance: Sequence[Array | None]) -> Priced:
+        return replace(self, importance=tuple(importance))
+
+
+@dataclass(frozen=True)
 class PerChannel(Grid):
     """A grid, and a scale for each channel of a matrix or tensor: its rows (first axis), or columns (all others)."""
 
@@ -117,6 +151,10 @@ class PerChannel(Grid):
     def round_all(self, arrays: Sequence[Array]) -> list[CodedTensor]:
         """Scales are the root mean squares of the channels."""
         return self.round_scaled(arrays, [self._sizes(values) for values in arrays])
+
+    def weighed(self, importance: Sequence[Array | None]) -> PerChannel:
+        """In units of the channel's scale, as the grid's step is."""
+        return replace(self, grid=self.grid.weighed(importance))
 
     def round_scaled(self, arrays: Sequence[Array], sizes: Sequence[Array]) -> list[CodedTensor]:
         """With given sizes: the grid's step in a channel is proportional to the channel's size, nearly."""
@@ -171,12 +209,17 @@ def default_bits(name: str, *, uniform: int = _DEFAULT_BITS) -> int:
     return {"uniform": uniform, "ternary": _TERNARY_BITS}.get(name, _DEFAULT_BITS)
 
 
-def make_grid(name: str, *, bits: int | None = None, density: float = 0.3, per_channel: bool = False) -> Grid:
+def make_grid(
+    name: str, *, bits: int | None = None, density: float = 0.3, per_channel: bool = False, rate: float = 0.0
+) -> Grid:
     """The grid that a method's options describe; each method that rounds numbers takes some of these."""
     check_choice(name, GRIDS, where="grid")
     ternary = TernaryGrid(density)
     bits = default_bits(name) if bits is None else bits
     if name == "ternary":
         check_integer(bits, where="bits", least=_TERNARY_BITS, most=_TERNARY_BITS)
-    grid = ternary if name == "ternary" else UniformGrid(bits) if name == "uniform" else CodebookGrid(bits)
+    grid: Grid = ternary if name == "ternary" else UniformGrid(bits) if name == "uniform" else CodebookGrid(bits)
+    if check_number(rate, where="rate", least=0):
+        check_integer(bits, where="bits, with a rate,", least=1, most=MOST_PRICED_BITS)
+        grid = Priced(grid, rate)
     return PerChannel(grid) if check_flag(per_channel, where="per_channel") else grid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,9 +15,10 @@ from netpact.core.checks import check_choice, check_flag, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import PrunedEntries, as_array, code_network
-from netpact.methods.choices import PRUNED_BITS, settle_bits
+from netpact.methods.choices import PRUNED_BITS, importance_of, settle_bits
 from netpact.methods.filter_choice import BY_LAYER, GLOBAL, NORMS, SCOPES, FilterChoice
 from netpact.methods.filter_removal import choose_units
+from netpact.methods.fitting import Array
 from netpact.methods.grids import make_grid
 from netpact.methods.method import METHODS
 from netpact.network import Network
@@ -52,6 +53,7 @@ class MagnitudePrune:
     grid         "uniform", "codebook" or "ternary": how the weights that are kept are written
     bits         for each of them before entropy coding: uniform 2 to 16 (default 6), codebook 1 to 8, ternary 2
     per_channel  a scale for each output channel
+    rate         the price of a bit, in squared steps: see Quantize; a weight may then become 0 for what it would cost
     """
 
     keep: float | None = None
@@ -63,12 +65,13 @@ class MagnitudePrune:
     grid: str = "uniform"
     bits: int | None = None
     per_channel: bool = False
+    rate: float = 0.0
     name: ClassVar[str] = "magnitude-prune"
 
     def __post_init__(self) -> None:
         check_choice(self.unit, UNITS, where="unit")
         check_flag(self.per_channel, where="per_channel")
-        settle_bits(self, self.grid, self.bits, uniform=PRUNED_BITS)
+        settle_bits(self, self.grid, self.bits, uniform=PRUNED_BITS, rate=self.rate)
         if self.unit == FILTERS:
             choice = self._choice()
             settled = {"keep": choice.keep, "scope": choice.scope, "norm": choice.norm, "multiple": choice.multiple}
@@ -90,28 +93,30 @@ class MagnitudePrune:
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
-        grid = make_grid(self.grid, bits=self.bits, per_channel=self.per_channel)
+        grid = make_grid(self.grid, bits=self.bits, per_channel=self.per_channel, rate=self.rate)
         if self.unit == FILTERS:
             channels, kept = choose_units(network.module, self._choice(), network.architecture.input_shape)
             module, steps = narrow(network.module, channels, kept)
-            return replace(code_network(replace(network, module=module), grid, _pruned(module, None)), rewrites=steps)
+            pruned = _pruned(module, None, importance_of(module, samples, rate=self.rate))
+            return replace(code_network(replace(network, module=module), grid, pruned), rewrites=steps)
         weights = _weights(network.module)
         arrays = [tensor.detach().numpy() for tensor in weights.values()]
         assert self.keep is not None
         masks = magnitude_masks(arrays, keep=self.keep, together=self.scope == GLOBAL)
-        return code_network(network, grid, _pruned(network.module, masks))
+        importance = importance_of(network.module, samples, rate=self.rate)
+        return code_network(network, grid, _pruned(network.module, masks, importance))
 
 
 def _weights(module: nn.Module) -> dict[str, nn.Parameter]:
     return {name: tensor for name, tensor in module.named_parameters() if tensor.dim() >= 2}
 
 
-def _pruned(module: nn.Module, masks: Sequence[Mask] | None) -> dict[str, PrunedEntries]:
+def _pruned(
+    module: nn.Module, masks: Sequence[Mask] | None, importance: Mapping[str, Array]
+) -> dict[str, PrunedEntries]:
     """Every weight tensor; without masks those zeros stay that are there."""
-    weights = _weights(module)
-    if masks is None:
-        return {name: PrunedEntries(as_array(tensor)) for name, tensor in weights.items()}
-    return {
-        name: PrunedEntries(np.where(mask, as_array(tensor), 0.0))
-        for (name, tensor), mask in zip(weights.items(), masks, strict=True)
-    }
+    weights = {name: as_array(tensor) for name, tensor in _weights(module).items()}
+    if masks is not None:
+        pairs = zip(weights.items(), masks, strict=True)
+        weights = {name: np.where(mask, values, 0.0) for (name, values), mask in pairs}
+    return {name: PrunedEntries(values, importance.get(name)) for name, values in weights.items()}

@@ -9,6 +9,7 @@ from netpact.coding.format import Compressed
 from netpact.core.checks import check_flag
 from netpact.core.progress import Progress
 from netpact.methods.approximations import code_network
+from netpact.methods.choices import importance_of
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
 from netpact.network import Network
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
 class Quantize:
     """Round the weights of linear and conv layers to a grid, and biases to 8 bits; nothing is retrained.
 
+    With a rate, every weight goes to the point with the least  error^2 + rate * bits.  If samples are given, errors are
+    weighed by the mean square of what the weight is multiplied by.
+
     bits         uniform: 2 to 16 bits a weight before entropy coding; codebook: 1 to 8; ternary: always 2 (-1, 0, 1)
     grid         "uniform" (evenly spaced), "codebook" (2^bits values fitted to them), "ternary" (the largest, as signs)
     shared       one grid for all layers instead of one for each
     density      ternary: the share of weights that is kept
     per_channel  a scale for each output channel
+    rate         the price of a bit, in squared steps of the grid; with 0 every weight goes to the nearest point
     """
 
     bits: int | None = None
@@ -34,6 +39,7 @@ class Quantize:
     shared: bool = False
     density: float = 0.3
     per_channel: bool = False
+    rate: float = 0.0
     name: ClassVar[str] = "quantize"
 
     def __post_init__(self) -> None:
@@ -45,7 +51,8 @@ class Quantize:
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
-        return code_network(network, self._grid(), shared=self.shared)
+        importance = importance_of(network.module, samples, rate=self.rate)
+        return code_network(network, self._grid(), shared=self.shared, importance=importance)
 
     def _grid(self) -> Grid:
-        return make_grid(self.grid, bits=self.bits, density=self.density, per_channel=self.per_channel)
+        return make_grid(self.grid, bits=self.bits, density=self.density, per_channel=self.per_channel, rate=self.rate)

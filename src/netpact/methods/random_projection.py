@@ -49,6 +49,7 @@ class RandomProjection:
     variant  "hadamard": fast, smaller errors; "signs": independent signs, as printed
     grid     "uniform", "codebook" or "ternary": how the numbers are written; see Quantize
     bits     for each number before entropy coding: uniform 2 to 16 (default 8), codebook 1 to 8, ternary 2
+    rate     the price of a bit, in squared steps; see Quantize
     seed     of the matrices; it is coded in the message
 
     A layer with as many numbers as weights is rounded as by `Quantize(bits, grid)`, and so are biases and all others.
@@ -62,11 +63,12 @@ class RandomProjection:
     gamma: float | None = None
     budget: str | None = None
     grid: str = "uniform"
+    rate: float = 0.0
     name: ClassVar[str] = "random-projection"
 
     def __post_init__(self) -> None:
         check_choice(self.variant, VARIANTS, where="variant")
-        settle_bits(self, self.grid, self.bits)
+        settle_bits(self, self.grid, self.bits, rate=self.rate)
         check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
         if self.budget is None:
             object.__setattr__(self, "budget", SIZE if self.gamma is None else CUSHIONS)
@@ -110,7 +112,7 @@ class RandomProjection:
             for layer, (name, tensor) in enumerate(weights.items())
             if counts[layer] < tensor.numel()
         }
-        return code_network(network, make_grid(self.grid, bits=self.bits), projected)
+        return code_network(network, make_grid(self.grid, bits=self.bits, rate=self.rate), projected)
 
     def _counts_by_cushions(self, cushions: MeasuredShares, sizes: tuple[int, ...]) -> tuple[int, ...]:
         delta = 2 * _FAILURE  # Lemma 3 holds but for a probability of delta/2

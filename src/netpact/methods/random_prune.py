@@ -13,7 +13,7 @@ from netpact.coding.format import Compressed
 from netpact.core.checks import check_flag, check_integer, check_number
 from netpact.core.progress import Progress
 from netpact.methods.approximations import PrunedEntries, as_array, code_network
-from netpact.methods.choices import PRUNED_BITS, settle_bits
+from netpact.methods.choices import PRUNED_BITS, importance_of, settle_bits
 from netpact.methods.grids import make_grid
 from netpact.methods.method import METHODS
 from netpact.network import Network
@@ -38,6 +38,7 @@ class RandomPrune:
     grid           "uniform", "codebook" or "ternary": how the weights that are kept are written
     bits           for each of them before entropy coding: uniform 2 to 16 (default 6), codebook 1 to 8, ternary 2
     per_channel    a scale for each output channel
+    rate           the price of a bit, in squared steps: see Quantize; a weight may then become 0 for what it would cost
     """
 
     scale: float = 10.0
@@ -46,6 +47,7 @@ class RandomPrune:
     grid: str = "uniform"
     bits: int | None = None
     per_channel: bool = False
+    rate: float = 0.0
     name: ClassVar[str] = "random-prune"
 
     def __post_init__(self) -> None:
@@ -53,19 +55,19 @@ class RandomPrune:
         check_flag(self.keep_diagonal, where="keep_diagonal")
         check_integer(self.seed, where="seed", least=0, most=MAX_SEED)
         check_flag(self.per_channel, where="per_channel")
-        settle_bits(self, self.grid, self.bits, uniform=PRUNED_BITS)
+        settle_bits(self, self.grid, self.bits, uniform=PRUNED_BITS, rate=self.rate)
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
-        pruned = {}
+        pruned, importance = {}, importance_of(network.module, samples, rate=self.rate)
         weights = {name: tensor for name, tensor in network.module.named_parameters() if tensor.dim() >= 2}
         for layer, (name, tensor) in enumerate(weights.items()):
             values = as_array(tensor)
             stream = Stream(self.seed, _PURPOSE, layer)
             mask = random_mask(values, scale=self.scale, stream=stream, keep_diagonal=self.keep_diagonal)
-            pruned[name] = PrunedEntries(np.where(mask, values, 0.0))
+            pruned[name] = PrunedEntries(np.where(mask, values, 0.0), importance.get(name))
             if progress is not None:
                 progress(layer + 1, len(weights))
-        grid = make_grid(self.grid, bits=self.bits, per_channel=self.per_channel)
+        grid = make_grid(self.grid, bits=self.bits, per_channel=self.per_channel, rate=self.rate)
         return code_network(network, grid, pruned)
