@@ -29,13 +29,23 @@ def quantize_rows(subject: Subject) -> list[FileRow]:
 
 
 def method_rows(
-    subject: Subject, label: str, methods: Sequence[netpact.Quantize | netpact.MagnitudePrune], *, first: int = 0
+    subject: Subject,
+    label: str,
+    methods: Sequence[netpact.Quantize | netpact.MagnitudePrune],
+    *,
+    first: int = 0,
+    samples: netpact.datasets.Samples | None = None,
 ) -> tuple[list[FileRow], list[netpact.Pact]]:
-    """One of the settings, and the one with the smallest file at equal accuracy; and the files."""
+    """One of the settings, and the one with the smallest file at equal accuracy; and the files.
+
+    samples  training samples, where the method may look at them
+    """
     network = netpact.trace(subject.module, subject.data)
     rows, pacts = [], []
     for method in methods:
-        pact, milliseconds = time_work(lambda method=method: netpact.seal(netpact.compress(network, method)))  # type: ignore[misc]
+        pact, milliseconds = time_work(
+            lambda method=method: netpact.seal(netpact.compress(network, method, samples=samples))  # type: ignore[misc]
+        )
         rows.append(_row(subject, pact, label, _describe(method), milliseconds))
         pacts.append(pact)
     shown = [first]
@@ -85,7 +95,7 @@ def _describe(method: netpact.Quantize | netpact.MagnitudePrune | netpact.RateAw
     if isinstance(method, netpact.RateAware):
         return f"{method.epochs} epochs, rate {method.rate:g}, levels {method.levels}"
     if isinstance(method, netpact.MagnitudePrune):
-        return f"keep {method.keep:g}, {method.grid}, {method.bits} bits"
+        return f"keep {method.keep:g}, {method.grid}, {method.bits} bits, rate {method.rate:g}"
     if method == _DEFAULT:
         return "default (4 bits)"
     kind = f"density {method.density:g}" if method.grid == "ternary" else f"{method.bits} bits"
