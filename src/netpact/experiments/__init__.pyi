@@ -1,5 +1,6 @@
 from netpact.experiments.experiment import Experiment as Experiment
 from netpact.experiments.findings import Finding as Finding
+from netpact.experiments.findings import JointQuestion as JointQuestion
 from netpact.experiments.findings import Question as Question
 from netpact.experiments.forecasting import Forecast as Forecast
 from netpact.experiments.pages import Panel as Panel

@@ -25,6 +25,8 @@ _RULE = re.compile(r".+: (>=?|<=?) (-?[0-9.]+)")
 class Finding:
     """claim: what the paper says, and where; rule: what must hold in every seed; numbers: one for each seed.
 
+    Of a JointQuestion, rule, numbers and holds are one of all seeds together.
+
     holds       one for each seed; empty where a network did not learn enough to say something
     accuracies  one for each seed: the training accuracy of the network that learned least; none of simulations
     published   the paper's own number, None where it prints none
@@ -76,25 +78,71 @@ class Question:
         self.holds(0.0)
 
     def holds(self, number: float) -> bool:
-        words = _RULE.fullmatch(self.rule)
-        if words is None:
-            raise PactError(f"must end in a limit, as in 'largest norm: < 10', got {self.rule!r}", where="rule")
-        return _SIGNS[words[1]](number, float(words[2]))
+        return _holds(self.rule, number)
 
     def judge(self, seeds: Sequence[Mapping[str, Any]]) -> Finding:
-        if not seeds:
-            raise PactError("no networks to judge by", where="finding")
-        numbers = [self.number(one) for one in seeds]
-        learned = all(study.fits for one in seeds for study in one.values())
+        numbers = [self.number(one) for one in _some(seeds)]
+        holds = tuple(map(self.holds, numbers))
         return Finding(
             self.claim,
             self.rule,
             numbers=tuple(number if math.isfinite(number) else None for number in numbers),
-            holds=tuple(map(self.holds, numbers)) if learned else (),
-            accuracies=tuple(min(found) for found in map(_accuracies, seeds) if found),
+            holds=holds if _learned(seeds) else (),
+            accuracies=_accuracies(seeds),
             published=self.published,
         )
 
 
-def _accuracies(one: Mapping[str, Any]) -> list[float]:
-    return [study.accuracy for study in one.values() if study.accuracy is not None]
+@dataclass(frozen=True)
+class JointQuestion:
+    """How a finding about means or worst cases is decided: by one number of the networks of all seeds.
+
+    rule, published  as of a Question; a number that is not finite, as the deviation of one seed, is not judged
+    """
+
+    claim: str
+    rule: str
+    number: Callable[[Sequence[Mapping[str, Any]]], float]
+    published: float | None = None
+
+    def __post_init__(self) -> None:
+        self.holds(0.0)
+
+    def holds(self, number: float) -> bool:
+        return _holds(self.rule, number)
+
+    def judge(self, seeds: Sequence[Mapping[str, Any]]) -> Finding:
+        number = self.number(_some(seeds))
+        known = math.isfinite(number)
+        return Finding(
+            self.claim,
+            self.rule,
+            numbers=(number if known else None,),
+            holds=(self.holds(number),) if known and _learned(seeds) else (),
+            accuracies=_accuracies(seeds),
+            published=self.published,
+        )
+
+
+def _holds(rule: str, number: float) -> bool:
+    """Whether a number is on the side of the limit that its rule ends in."""
+    words = _RULE.fullmatch(rule)
+    if words is None:
+        raise PactError(f"must end in a limit, as in 'largest norm: < 10', got {rule!r}", where="rule")
+    return _SIGNS[words[1]](number, float(words[2]))
+
+
+def _some(seeds: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    if not seeds:
+        raise PactError("no networks to judge by", where="finding")
+    return seeds
+
+
+def _learned(seeds: Sequence[Mapping[str, Any]]) -> bool:
+    return all(study.fits for one in seeds for study in one.values())
+
+
+def _accuracies(seeds: Sequence[Mapping[str, Any]]) -> tuple[float, ...]:
+    """Of each seed that of the network that learned least."""
+    found = [[study.accuracy for study in one.values() if study.accuracy is not None] for one in seeds]
+    return tuple(min(one) for one in found if one)

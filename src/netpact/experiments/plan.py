@@ -9,7 +9,7 @@ from typing import Any
 from netpact.core.checks import check_choice
 from netpact.core.table import Table
 from netpact.experiments.experiment import Experiment
-from netpact.experiments.findings import Question
+from netpact.experiments.findings import JointQuestion, Question
 from netpact.experiments.pages import Panel
 from netpact.experiments.presets import Case, Preset, SimulationPreset
 from netpact.experiments.study import BaseStudy, Study
@@ -26,7 +26,7 @@ class Plan:
                SimulationSetting where the samples are drawn. It stands at the top level of a module, so that a worker
                process can import it. Experiments with one task and one preset share their networks
     record     the type of the studies, which reads that JSON
-    questions  what is asked of the networks of each seed
+    questions  what is asked of the networks of each seed, or of all seeds together
     epochs     how many epochs a study trains for, for the forecast; more than its case has where it trains repeatedly
     show       what the page shows below the findings: panels with a figure, or tables as HTML
     """
@@ -38,7 +38,7 @@ class Plan:
     studies: tuple[str, ...]
     task: Callable[..., Any]
     record: type[BaseStudy] = Study
-    questions: tuple[Question, ...]
+    questions: tuple[Question | JointQuestion, ...]
     epochs: Callable[[str, Case], int] = lambda _, case: case.epochs
     show: Callable[[Experiment], Sequence[Panel | str]] = lambda _: ()
 
