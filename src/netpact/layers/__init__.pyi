@@ -1,4 +1,10 @@
 from netpact.layers.affine import ChannelAffine as ChannelAffine
+from netpact.layers.blocks import Bottleneck as Bottleneck
+from netpact.layers.blocks import DepthwiseSeparable as DepthwiseSeparable
+from netpact.layers.blocks import Funnel as Funnel
+from netpact.layers.blocks import InvertedResidual as InvertedResidual
+from netpact.layers.blocks import ResNeXt as ResNeXt
+from netpact.layers.blocks import ShuffleUnit as ShuffleUnit
 from netpact.layers.conversion import to_cp as to_cp
 from netpact.layers.conversion import to_tucker as to_tucker
 from netpact.layers.cp_conv import CPConv2d as CPConv2d

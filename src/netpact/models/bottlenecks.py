@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from netpact.core.errors import PactError
+from netpact.layers.blocks.outline import (
+    Outline,
+    outline_branch,
+    outline_projection,
+    outline_shuffled,
+    outline_three,
+)
 from netpact.models.chains import plan_head
 from netpact.models.norms import choose_norm
-from netpact.models.plan import Conv, Layer, MaxPool, Plan, Relu, Residual, ShuffleStep, read_image
+from netpact.models.plan import BatchNorm, Conv, Layer, MaxPool, Plan, Relu, Residual, ShuffleStep, read_image
 from netpact.models.skipping import normed
 
 # Blocks of each group by depth. 41: ResNet-50 without its last group, the network (1) of "Rethinking compressed CNNs".
@@ -36,8 +43,12 @@ def plan_bottleneck(sizes: tuple[int, ...], input_shape: tuple[int, ...], classe
         for block in range(count):
             stride, inner = (2 if group and not block else 1), rank << group
             outputs, name = ratio * inner, f"block{group + 1}_{block + 1}"
-            body = _bottleneck(channels, inner, outputs, stride, cardinality, widens=not block and ratio == 1)
-            layers += [(name, Residual(body, _past(channels, outputs, stride, first=not block)))]
+            body = outline_three(
+                channels, inner, outputs, stride=stride, groups=cardinality, first_kernel=_first_kernel(block, ratio)
+            )
+            # The first block of a group has a convolution beside it.
+            past = () if block else outline_projection(channels, outputs, stride=stride)
+            layers.append((name, Residual(_plan(body), _plan(past))))
             layers.append((f"{name}_relu", Relu()))
             channels, height, width = outputs, -(-height // stride), -(-width // stride)
     return choose_norm((*layers, *plan_head(channels, height, width, classes)), norm, family="bottleneck")
@@ -58,49 +69,31 @@ def plan_shufflenet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classe
         half = ratio * inner
         for block in range(count):
             stride = 2 if not block else 1
-            first, left = _first(channels if not block else half, inner, stride, widens=not block and ratio == 1)
-            body = (
-                *normed("conv1", first),
-                *normed("conv2", _depthwise(inner, left))[:-1],
-                *normed("conv3", Conv(inner, half, 1, padding=0, bias=False)),
-            )
-            branch: Plan = ()
-            if not block:
-                branch = (
-                    *normed("conv1", _depthwise(channels, stride))[:-1],
-                    *normed("conv2", Conv(channels, half, 1, padding=0, bias=False)),
-                )
-            layers.append((f"block{group + 1}_{block + 1}", ShuffleStep(body, branch)))
+            read, kernel = (half if block else channels), _first_kernel(block, ratio)
+            body = outline_shuffled(read, inner, half, stride=stride, first_kernel=kernel)
+            branch = () if block else outline_branch(channels, half, stride=stride)
+            layers.append((f"block{group + 1}_{block + 1}", ShuffleStep(_plan(body), _plan(branch))))
             channels, height, width = 2 * half, -(-height // stride), -(-width // stride)
     return choose_norm((*layers, *plan_head(channels, height, width, classes)), norm, family="shufflenet")
 
 
-def _bottleneck(inputs: int, rank: int, outputs: int, stride: int, cardinality: int, *, widens: bool) -> Plan:
-    first, left = _first(inputs, rank, stride, widens=widens)
-    core = Conv(rank, rank, 3, padding=1, stride=left, bias=False, groups=cardinality)
-    last = Conv(rank, outputs, 1, padding=0, bias=False)
-    return (*normed("conv1", first), *normed("conv2", core), *normed("conv3", last)[:-1])
-
-
-def _first(inputs: int, rank: int, stride: int, *, widens: bool) -> tuple[Conv, int]:
-    """The first convolution of a block, and the stride that is left for the second.
-
-    At t = 1 the first block of a group "simultaneously increases the channels while performing the stride-2 3 x 3
+def _first_kernel(block: int, ratio: int) -> int:
+    """At t = 1 the first block of a group "simultaneously increases the channels while performing the stride-2 3 x 3
     convolution" (section 4.2). We read: its first convolution, of 3 x 3 in place of 1 x 1. So all numbers of parameters
     and FLOPs of Tables 2 and 3 for images come out as printed.
     """
-    if widens:
-        return Conv(inputs, rank, 3, padding=1, stride=stride, bias=False), 1
-    return Conv(inputs, rank, 1, padding=0, bias=False), stride
+    return 3 if not block and ratio == 1 else 1
 
 
-def _past(inputs: int, outputs: int, stride: int, *, first: bool) -> Plan:
-    """The first block of a group has a convolution beside it."""
-    return normed("conv", Conv(inputs, outputs, 1, padding=0, stride=stride, bias=False))[:-1] if first else ()
-
-
-def _depthwise(channels: int, stride: int) -> Conv:
-    return Conv(channels, channels, 3, padding=1, stride=stride, bias=False, groups=channels)
+def _plan(outline: Outline) -> Plan:
+    layers: list[tuple[str, Layer]] = []
+    for step in outline:
+        conv = Conv(
+            step.inputs, step.outputs, step.kernel, step.padding, stride=step.stride, bias=False, groups=step.groups
+        )
+        layers += [(step.name, conv), (f"{step.name}_norm", BatchNorm(step.outputs))]
+        layers += [(f"{step.name}_relu", Relu())] if step.relu else []
+    return tuple(layers)
 
 
 def _groups(depth: int, allowed: Mapping[int, tuple[int, ...]], *, family: str) -> tuple[int, ...]:
