@@ -73,7 +73,9 @@ from netpact.network import measure_margins as measure_margins
 from netpact.network import trace as trace
 from netpact.network.blocks import collapse as collapse
 from netpact.network.blocks import explain_collapse as explain_collapse
+from netpact.network.blocks import explain_straighten as explain_straighten
 from netpact.network.blocks import find_blocks as find_blocks
+from netpact.network.blocks import straighten as straighten
 from netpact.pacts.certification import certify as certify
 from netpact.pacts.fresh import certify_fidelity as certify_fidelity
 from netpact.pacts.fresh import certify_hold_out as certify_hold_out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -124,8 +125,8 @@ _FAN_IN = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _ONES_AND_ZEROS = (nn.modules.batchnorm._BatchNorm, nn.GroupNorm, nn.LayerNorm, layers.ChannelAffine)
 
 
-def initialise(module: nn.Module, seed: Seed) -> None:
-    """Draw every parameter anew, from the seed and the parameter's name alone.
+def initialise(module: nn.Module, seed: Seed, only: Collection[str] | None = None) -> None:
+    """Draw every parameter anew, from the seed and the parameter's name alone; or those of the named layers only.
 
     Weights and biases of linear and convolution layers as torch's defaults do (He et al. 2015 with slope sqrt 5):
 
@@ -135,6 +136,7 @@ def initialise(module: nn.Module, seed: Seed) -> None:
     a dense one. Norm layers get scale 1, shift 0 and fresh running statistics.
     """
     holders = [(name, part) for name, part in module.named_modules() if any(True for _ in part.parameters(False))]
+    holders = [(name, part) for name, part in holders if only is None or name in only]
     unknown = [f"{name or 'the module itself'} ({type(part).__name__})" for name, part in holders if not _known(part)]
     if unknown:
         raise PactError(
@@ -153,8 +155,8 @@ def initialise(module: nn.Module, seed: Seed) -> None:
             else:
                 for key, parameter in part.named_parameters(recurse=False):
                     parameter.fill_(1.0 if key == "weight" else 0.0)
-        for part in module.modules():
-            if isinstance(part, nn.modules.batchnorm._BatchNorm):
+        for name, part in module.named_modules():
+            if isinstance(part, nn.modules.batchnorm._BatchNorm) and (only is None or name in only):
                 part.reset_running_stats()
 
 

@@ -3,5 +3,18 @@
 from netpact.network.blocks.block import Block, Design
 from netpact.network.blocks.collapsing import Collapse, Collapsed, collapse, explain_collapse
 from netpact.network.blocks.finding import find_blocks
+from netpact.network.blocks.straightening import Straightened, Straightening, explain_straighten, straighten
 
-__all__ = ["Block", "Collapse", "Collapsed", "Design", "collapse", "explain_collapse", "find_blocks"]
+__all__ = [
+    "Block",
+    "Collapse",
+    "Collapsed",
+    "Design",
+    "Straightened",
+    "Straightening",
+    "collapse",
+    "explain_collapse",
+    "explain_straighten",
+    "find_blocks",
+    "straighten",
+]

@@ -41,6 +41,15 @@ def design_blocks(wiring: Wiring) -> tuple[Block, ...]:
     )
 
 
+def find_again(wiring: Wiring, block: Block) -> Block:
+    """A block in a network of the same wiring with other numbers of channels, which may make it another kind."""
+    found = next((one for one in design_blocks(wiring) if one.layers == block.layers), None)
+    if found is not None:
+        return found
+    layers = tuple(wiring.convolution(name) for name in block.layers)
+    return make_block(block.kind, _parts(wiring, layers), block.name, rank=layers[-2].module.out_channels)
+
+
 def _match(wiring: Wiring, first: Conv, used: set[str]) -> tuple[str, tuple[Conv, ...], int] | None:
     second = wiring.follower(first)
     if second is None or second.name in used:

@@ -92,6 +92,9 @@ class Wiring:
                 found.append(Conv(run.name, part, entries.pop(), run.node, math.prod(shape[1:])))
         return tuple(found)
 
+    def convolution(self, name: str) -> Conv:
+        return next(conv for conv in self.convolutions if conv.name == name)
+
     def follower(self, conv: Conv) -> Conv | None:
         """The convolution that alone reads what this one gives out, with nothing but channelwise maps between."""
         *_, end = self.path(conv.node)
@@ -130,11 +133,15 @@ class Wiring:
         """Whether it reads some of the channels that another part of the network reads the rest of."""
         return any(self.graph.nodes[node].operation in _SPLITS for node in self._channelwise_before(conv.entry))
 
+    def joined_behind(self, conv: Conv) -> tuple[int, ...]:
+        """The tensors whose channels stand beside its own in what reads them."""
+        *_, end = self.path(conv.node)
+        return tuple(source for node in self._joins(end) for source in self.graph.nodes[node].inputs)
+
     def is_shuffled_behind(self, conv: Conv) -> bool:
         """Whether its channels are joined with others and then mixed, group by group."""
         *_, end = self.path(conv.node)
-        joined = [node for node in self.graph.readers(end) if self.graph.nodes[node].operation == "cat"]
-        for node in joined:
+        for node in self._joins(end):
             while len(readers := self.graph.readers(node)) == 1:
                 [node] = readers
                 if self.graph.nodes[node].operation in _SHUFFLES:
@@ -142,6 +149,9 @@ class Wiring:
                 if self.graph.nodes[node].operation not in _VIEWS:
                     break
         return False
+
+    def _joins(self, node: int) -> list[int]:
+        return [reader for reader in self.graph.readers(node) if self.graph.nodes[reader].operation == "cat"]
 
     def _entries(self, name: str) -> set[int]:
         own = [node for node in self.graph.nodes if node.module == name and node.inputs]
