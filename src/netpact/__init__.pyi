@@ -75,6 +75,7 @@ from netpact.network.blocks import collapse as collapse
 from netpact.network.blocks import explain_collapse as explain_collapse
 from netpact.network.blocks import explain_straighten as explain_straighten
 from netpact.network.blocks import find_blocks as find_blocks
+from netpact.network.blocks import find_ranks as find_ranks
 from netpact.network.blocks import straighten as straighten
 from netpact.pacts.certification import certify as certify
 from netpact.pacts.fresh import certify_fidelity as certify_fidelity

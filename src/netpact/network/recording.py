@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -46,6 +47,7 @@ class Recording:
     runs    every call of every module, in the order in which they ended
     strays  parameters used by another module than the one that owns them
     exits   operations by which numbers that depend on the input left the tensors
+    kept    by node: the tensors that were asked for, as they were made
     """
 
     output: object
@@ -53,26 +55,32 @@ class Recording:
     runs: tuple[Run, ...]
     strays: tuple[str, ...]
     exits: tuple[str, ...]
+    kept: Mapping[int, Tensor]
 
 
 @torch.no_grad()
-def record(module: nn.Module, inputs: Tensor) -> Recording:
-    """Run the module once and write down what happens. The module gets its hooks back as they were."""
+def record(module: nn.Module, inputs: Tensor, keep: frozenset[int] = frozenset()) -> Recording:
+    """Run the module once and write down what happens. The module gets its hooks back as they were.
+
+    keep  nodes whose tensors are wanted; of a network that runs alike for all samples they have the same numbers
+    """
     given = inputs.clone()
-    recorder = _Recorder(module, given)
+    recorder = _Recorder(module, given, keep)
     with recorder.following(module), recorder:
         output = module(given)
     node = recorder.node_of(output)
     graph = None if node is None else Graph(tuple(recorder.nodes), node)
     strays, exits = (tuple(dict.fromkeys(names)) for names in (recorder.strays, recorder.exits))
-    return Recording(output, graph, tuple(recorder.runs), strays, exits)
+    return Recording(output, graph, tuple(recorder.runs), strays, exits, MappingProxyType(recorder.kept))
 
 
 class _Recorder(TorchFunctionMode):
     """Sees every torch function while it is entered. Within its own methods torch works as usual."""
 
-    def __init__(self, module: nn.Module, inputs: Tensor) -> None:
+    def __init__(self, module: nn.Module, inputs: Tensor, keep: frozenset[int] = frozenset()) -> None:
         super().__init__()
+        self.kept: dict[int, Tensor] = {}
+        self._keep = keep
         self.nodes = [Node(INPUT, "input", "", 1, (), tuple(inputs.shape[1:]))]
         self.runs: list[Run] = []
         self.strays: list[str] = []
@@ -153,6 +161,8 @@ class _Recorder(TorchFunctionMode):
         module, call = self._stack[-1] if self._stack else ("", 1)
         node = Node(len(self.nodes), operation, module, call, sources, tuple(tensor.shape[1:]))
         self.nodes.append(node)
+        if node.index in self._keep:
+            self.kept[node.index] = tensor.clone()  # what comes next may work in place
         return node.index
 
     def _know(self, tensor: Tensor, node: int) -> None:

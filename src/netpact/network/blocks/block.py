@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import nn
@@ -32,6 +33,27 @@ class Parts:
     identity: bool
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """Numerical ranks of a block's output channels; singular values up to tolerance times the largest count as 0.
+
+    weights  of the kernel that the block stands for, activations left out
+    data     of the last convolution's outputs, minus their mean; output: behind shortcut and activation, as the next
+             layers read it. None where no samples were run
+    vectors  at how many pixels of all samples; a rank is at most one less
+    """
+
+    tolerance: float
+    weights: int
+    data: int | None = None
+    output: int | None = None
+    vectors: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        told = {"weight_rank": self.weights, "data_rank": self.data, "output_rank": self.output}
+        return {**told, "rank_tolerance": self.tolerance, "rank_vectors": self.vectors}
+
+
 @dataclass(frozen=True, repr=False)
 class Block(Displayed):
     """K output channels from a rank of R: more of them than that are linear combinations of R.
@@ -41,6 +63,7 @@ class Block(Displayed):
     K, R        output channels, and the rank of the stacked kernel along them
     parameters  of its convolutions and the batch norms behind them; flops: of one sample, a multiply-add is two
     parameters_at_ratio_1, flops_at_ratio_1  with K = R; where the input is added to the output, it has R channels too
+    ranks       of the output channels, where they were asked for: find_ranks
     """
 
     name: str
@@ -54,6 +77,7 @@ class Block(Displayed):
     flops: int
     parameters_at_ratio_1: int
     flops_at_ratio_1: int
+    ranks: Ranks | None = None
 
     @property
     def ratio(self) -> float:
@@ -79,6 +103,7 @@ class Block(Displayed):
             "layers": list(self.layers),
             "inputs": self.inputs,
             "identity": self.identity,
+            **({} if self.ranks is None else self.ranks.to_json()),
         }
 
     def display_facts(self) -> dict[str, object]:
@@ -121,12 +146,24 @@ class Design(Displayed):
             )
             for block in self.blocks
         ]
-        widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
-        lines = [
-            "  ".join(_fit(cell, width, at) for at, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
-            for row in (heads, *rows)
+        return "\n".join([*_lay_out(heads, rows), "", self.sentence, *self._rank_lines()])
+
+    def _rank_lines(self) -> list[str]:
+        """A second table, where ranks were asked for."""
+        known = [(block, block.ranks) for block in self.blocks if block.ranks is not None]
+        if not known:
+            return []
+        heads = ("rank of the output channels", "K", "R", "weights", "on data", "behind activation")
+        rows = [
+            (
+                shorten_middle(block.name, room=32),
+                *map(str, (block.K, block.R, ranks.weights)),
+                *("" if number is None else str(number) for number in (ranks.data, ranks.output)),
+            )
+            for block, ranks in known
         ]
-        return "\n".join([*lines, "", self.sentence])
+        last = f"Singular values up to {known[0][1].tolerance:g} times the largest count as 0."
+        return ["", *_lay_out(heads, rows, words=1), "", last]
 
     @property
     def sentence(self) -> str:
@@ -142,8 +179,16 @@ class Design(Displayed):
         )
 
 
-def _fit(cell: str, width: int, column: int) -> str:
-    return cell.ljust(width) if column < 2 else cell.rjust(width)
+def _lay_out(heads: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 2) -> list[str]:
+    """A table as text; the first columns are words, the others numbers."""
+    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < words else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (heads, *rows)
+    ]
 
 
 def make_block(kind: str, parts: Parts, name: str, *, rank: int) -> Block:

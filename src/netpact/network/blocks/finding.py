@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import takewhile
 
 from netpact.datasets import Data, Samples
@@ -41,13 +42,17 @@ def design_blocks(wiring: Wiring) -> tuple[Block, ...]:
     )
 
 
+def list_parts(wiring: Wiring, blocks: Sequence[Block]) -> list[Parts]:
+    return [_parts(wiring, tuple(wiring.convolution(name) for name in block.layers)) for block in blocks]
+
+
 def find_again(wiring: Wiring, block: Block) -> Block:
     """A block in a network of the same wiring with other numbers of channels, which may make it another kind."""
     found = next((one for one in design_blocks(wiring) if one.layers == block.layers), None)
     if found is not None:
         return found
-    layers = tuple(wiring.convolution(name) for name in block.layers)
-    return make_block(block.kind, _parts(wiring, layers), block.name, rank=layers[-2].module.out_channels)
+    [parts] = list_parts(wiring, [block])
+    return make_block(block.kind, parts, block.name, rank=parts.convolutions[-2].module.out_channels)
 
 
 def _match(wiring: Wiring, first: Conv, used: set[str]) -> tuple[str, tuple[Conv, ...], int] | None:

@@ -113,6 +113,14 @@ class Wiring:
             node = found.index
             yield node
 
+    def output_behind(self, conv: Conv) -> int:
+        """What the next layers read of it: behind channelwise maps, and behind a sum where only that reads them."""
+        *_, end = self.path(conv.node)
+        readers = self.graph.readers(end)
+        if len(readers) == 1 and self.graph.nodes[readers[0]].operation == "add":
+            *_, end = self.path(readers[0])
+        return end
+
     def norms(self, conv: Conv) -> tuple[nn.Module, ...]:
         """The batch norms behind a convolution, up to what is no longer channelwise."""
         names = dict.fromkeys(
