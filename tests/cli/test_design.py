@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpact.cli.app import run
+from netpact.models import build, parse_model, save_weights
 
 OWN = """
 from torch import nn
@@ -43,3 +44,44 @@ def test_a_network_by_name(capsys: pytest.CaptureFixture[str]) -> None:
 def test_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["design", "lenet5", "--data", "mnist", "--input", "1x28x28"]) != 0
     assert "--input" in capsys.readouterr().err
+
+
+def test_ranks_of_a_trained_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of weights, where there are some; on data, where it is given."""
+    name, weights = "bottleneck:11-2-3-1-1", tmp_path / "weights.safetensors"
+    save_weights(build(parse_model(name, input_shape=(1, 8, 8), classes=10)), weights)
+    assert run(["design", name, "--data", "digits", "--weights", str(weights), "--json"]) == 0
+    for block in json.loads(capsys.readouterr().out):
+        assert block["weight_rank"] == block["R"]
+        assert block["data_rank"] <= block["R"]
+        assert block["output_rank"] <= block["K"]
+        assert (block["rank_tolerance"], block["rank_vectors"] % 256) == (1e-6, 0)
+    words = ["design", name, "--input", "1x8x8", "--weights", str(weights), "--tolerance", "0.99", "--json"]
+    assert run(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {(block["weight_rank"], block["data_rank"], block["rank_tolerance"]) for block in told} == {(1, None, 0.99)}
+    assert run(["design", name, "--input", "1x8x8", "--json"]) == 0
+    assert "weight_rank" not in json.loads(capsys.readouterr().out)[0], "initial weights have none of interest"
+
+
+def test_what_another_ratio_would_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["design", "bottleneck:11-4-4-1-1", "--ratio", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {block["new_ratio"] for block in told["blocks"]} == {2}
+    assert told["new_parameters"] < told["parameters"]
+    assert run(["design", "bottleneck:11-4-4-1-1", "--ratio", "1"]) == 0
+    assert "3 of 3 blocks were given K / R = 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ratio", "1", "--tolerance", "0.1"], "--tolerance"),
+        (["--ratio", "0"], "ratio"),
+        (["--tolerance", "2"], "tolerance"),
+        (["--input", "3x2x4x16x16"], "1 to 3 integers"),
+    ],
+)
+def test_wrong_ranks_and_ratios(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["design", "bottleneck:11-4-4-1-1", *words]) != 0
+    assert message in capsys.readouterr().err

@@ -135,7 +135,9 @@ def test_the_counts_of_whole_networks_are_those_of_torch(make: type[nn.Sequentia
         parts = [*(convolutions[layer] for layer in block.layers), *norms]
         assert block.parameters == sum(p.numel() for part in parts for p in part.parameters())
     rest = sum(counted[name] for name in convolutions if name not in inside)
-    rest += 2 * module[-1].weight.numel()
+    head = module[-1]
+    assert isinstance(head, nn.Linear)
+    rest += 2 * head.weight.numel()
     assert sum(block.flops for block in found.blocks) + rest == counter.get_total_flops()
     assert found.parameters == sum(p.numel() for p in module.parameters())
 

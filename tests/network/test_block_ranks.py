@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,9 @@ from torch import Tensor, nn
 from netpact.core.errors import PactError
 from netpact.layers import Bottleneck, CPConv2d, DepthwiseSeparable, InvertedResidual, ResNeXt, ShuffleUnit
 from netpact.network.blocks import Ranks, find_ranks
-from netpact.network.blocks.ranks import Spread
+from netpact.network.blocks.finding import list_parts
+from netpact.network.blocks.ranks import Spread, kernel_values
+from netpact.network.blocks.wiring import Wiring
 
 X = torch.rand(12, 3, 8, 8, generator=torch.Generator().manual_seed(3))
 
@@ -23,8 +26,9 @@ def ranks_of(*blocks: nn.Module, channels: int, x: Tensor = X, **options: float)
     return block.ranks
 
 
-def of_rank(layer: nn.Conv2d, rank: int) -> nn.Conv2d:
+def of_rank(layer: Any, rank: int) -> nn.Conv2d:
     """A layer whose kernels span so many dimensions."""
+    assert isinstance(layer, nn.Conv2d)
     with torch.no_grad():
         u, s, v = torch.linalg.svd(layer.weight.flatten(1), full_matrices=False)
         s[rank:] = 0
@@ -80,7 +84,7 @@ def test_a_lower_rank_is_seen() -> None:
 
 def test_a_batch_norm_that_silences_channels() -> None:
     torch.manual_seed(2)
-    block = Bottleneck(16, 6, 12)
+    block: Any = Bottleneck(16, 6, 12)
     with torch.no_grad():
         block.body.conv2_norm.weight[:4] = 0
         block.body.conv2_norm.bias[:4] = -1.0
@@ -91,7 +95,7 @@ def test_a_batch_norm_that_silences_channels() -> None:
 def test_the_tolerance() -> None:
     """Singular values 1, 1e-2, 1e-4 of the last layer on two orthogonal inputs and one more."""
     torch.manual_seed(3)
-    block = nn.Sequential(conv(16, 3), conv(3, 3, 3, groups=1), conv(3, 3))
+    block: Any = nn.Sequential(conv(16, 3), conv(3, 3, 3), conv(3, 3))
     with torch.no_grad():
         block[0].weight.copy_(torch.eye(16)[:3].reshape(3, 16, 1, 1))
         block[1].weight.copy_(torch.zeros(3, 3, 3, 3))
@@ -104,7 +108,7 @@ def test_the_tolerance() -> None:
 def test_the_kernel_is_the_one_that_the_block_computes() -> None:
     """Against the response to every unit impulse, with the activations taken out."""
     torch.manual_seed(4)
-    block = nn.Sequential(conv(16, 4), nn.BatchNorm2d(4), conv(4, 4, 3, groups=2), nn.BatchNorm2d(4), conv(4, 9))
+    block: Any = nn.Sequential(conv(16, 4), nn.BatchNorm2d(4), conv(4, 4, 3, groups=2), nn.BatchNorm2d(4), conv(4, 9))
     for norm in (block[1], block[3]):
         norm.weight.data.uniform_(0.5, 2)
         norm.running_var.uniform_(0.5, 2)
@@ -113,10 +117,6 @@ def test_the_kernel_is_the_one_that_the_block_computes() -> None:
     impulses = torch.eye(16).reshape(16, 16, 1, 1) * torch.zeros(1, 1, 3, 3)
     impulses[:, :, 1, 1] = torch.eye(16)
     responses = block.eval()(impulses) - block(torch.zeros(1, 16, 3, 3))
-    from netpact.network.blocks.finding import list_parts
-    from netpact.network.blocks.ranks import kernel_values
-    from netpact.network.blocks.wiring import Wiring
-
     wiring = Wiring(module, X[:2])
     [parts] = list_parts(wiring, [found])
     expected = torch.linalg.svdvals(responses.transpose(0, 1).flatten(1))

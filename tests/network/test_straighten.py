@@ -57,7 +57,7 @@ class Joined(nn.Module):
         return torch.relu(self.mix(torch.cat([self.left(x), self.right(x)], dim=1)))
 
 
-def bottlenecks(t: int) -> nn.Module:
+def bottlenecks(t: int) -> nn.Sequential:
     blocks = Bottleneck(FIRST, 4, 4 * t), Bottleneck(4 * t, 4, 4 * t), Bottleneck(4 * t, 6, 6 * t, stride=2)
     return classifier(*blocks, Bottleneck(6 * t, 6, 6 * t), channels=6 * t, first=FIRST)
 
@@ -295,6 +295,7 @@ def test_the_network_given_is_not_changed() -> None:
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     handle = network[2].register_forward_hook(lambda *_: None)
     made = netpact.straighten(network, X)
+    assert isinstance(made, nn.Sequential)
     handle.remove()
     assert all(torch.equal(before[name], tensor) for name, tensor in network.state_dict().items())
     assert (made.training, made[2].training, made[3].training) == (True, False, True)
@@ -319,6 +320,7 @@ def test_volumes() -> None:
     )
     found = explain_straighten(volume, torch.rand(2, 1, 6, 6, 6))
     assert [row.after.K for row in found.changed] == [2]
+    assert isinstance(found.module, nn.Sequential)
     assert found.module[0].out_channels == 2
 
 

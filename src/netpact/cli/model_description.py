@@ -91,10 +91,10 @@ def open_problem(name: str, options: ModelOptions) -> tuple[Data, str]:
     left_out = [] if input_shape else [f"inputs of {_SHAPE} (--input)"]
     left_out += [] if classes is not None else [f"{_CLASSES} classes (--classes)"]
     assumed = f"assumed: {' and '.join(left_out)}; --data NAME gives both" if left_out else ""
-    return _make_stand_in(_parse_shape(input_shape or _SHAPE), _CLASSES if classes is None else classes), assumed
+    return _make_stand_in(parse_shape(input_shape or _SHAPE), _CLASSES if classes is None else classes), assumed
 
 
-def _parse_shape(text: str) -> tuple[int, ...]:
+def parse_shape(text: str) -> tuple[int, ...]:
     words = text.lower().split("x")
     if not all(word.isascii() and word.isdigit() and len(word) <= _LONGEST for word in words):
         raise PactError(f"must be integers joined by 'x', got {text!r}", where="--input", hint=f"for example {_SHAPE}")

@@ -97,12 +97,13 @@ class Question:
 class JointQuestion:
     """How a finding about means or worst cases is decided: by one number of the networks of all seeds.
 
+    number           of a list, one entry for each seed as a Question takes it
     rule, published  as of a Question; a number that is not finite, as the deviation of one seed, is not judged
     """
 
     claim: str
     rule: str
-    number: Callable[[Sequence[Mapping[str, Any]]], float]
+    number: Callable[[Any], float]
     published: float | None = None
 
     def __post_init__(self) -> None:

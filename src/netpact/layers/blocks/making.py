@@ -62,4 +62,4 @@ class Shortcut(nn.Module):
         made: Tensor = self.body(images)
         if self.shortcut is not None:
             made = made + self.shortcut(images)
-        return self.relu(made)  # type: ignore[no-any-return]
+        return self.relu(made)

@@ -27,14 +27,15 @@ from netpact.network.blocks.inputs import sample_inputs
 from netpact.network.blocks.wiring import Conv, Wiring
 from netpact.network.recording import record
 
-_TOLERANCE = 1e-6  # of the largest singular value, as in collapse
+TOLERANCE = 1e-6  # of the largest singular value, as in collapse
 _LEAST = 1e-7  # on data, squares of singular values are computed in float64
 _BATCH = 32
+RANK_SAMPLES = 256
 
 
 @torch.no_grad()
 def find_ranks(
-    model: AnyModule, data: Data | Samples | object = None, *, tolerance: float = _TOLERANCE, samples: int = 256
+    model: AnyModule, data: Data | Samples | object = None, *, tolerance: float = TOLERANCE, samples: int = RANK_SAMPLES
 ) -> Design:
     """The blocks of find_blocks, each with the ranks of its output channels.
 
