@@ -41,17 +41,20 @@ def method_rows(
     samples  training samples, where the method may look at them
     """
     network = netpact.trace(subject.module, subject.data)
-    rows, pacts = [], []
-    for method in methods:
-        pact, milliseconds = time_work(
-            lambda method=method: netpact.seal(netpact.compress(network, method, samples=samples))  # type: ignore[misc]
-        )
-        rows.append(_row(subject, pact, label, _describe(method), milliseconds))
-        pacts.append(pact)
+
+    def write(method: netpact.Quantize | netpact.MagnitudePrune) -> netpact.Pact:
+        return netpact.seal(netpact.compress(network, method, samples=samples))
+
+    pacts = [write(method) for method in methods]
+    rows = [_row(subject, *pair, label) for pair in zip(pacts, methods, strict=True)]
     shown = [first]
     best = smallest(rows, subject)
     if best is not None and rows.index(best) not in shown:
         shown.append(rows.index(best))
+    for place in shown:  # only these are timed
+        encode_ms = time_work(lambda method=methods[place]: write(method))[1]  # type: ignore[misc]
+        decode_ms = time_work(pacts[place].to_module)[1]
+        rows[place] = replace(rows[place], encode_ms=encode_ms, decode_ms=decode_ms)
     return [_with_certificate(rows[place], pacts[place], subject) for place in shown], [pacts[place] for place in shown]
 
 
@@ -63,24 +66,28 @@ def rate_aware_rows(subject: Subject, methods: list[netpact.RateAware]) -> tuple
         started = time.perf_counter()
         pact = netpact.seal(netpact.compress(network, method, samples=subject.data.train))
         # Once, not three times: it is training, and takes minutes.
-        milliseconds = 1000.0 * (time.perf_counter() - started)
-        row = _row(subject, pact, "netpact RateAware", _describe(method), milliseconds)
+        encode_ms = 1000.0 * (time.perf_counter() - started)
+        decode_ms = time_work(pact.to_module)[1]
+        row = replace(_row(subject, pact, method, "netpact RateAware"), encode_ms=encode_ms, decode_ms=decode_ms)
         rows.append(_with_certificate(row, pact, subject))
         pacts.append(pact)
     best = smallest(rows, subject)
     return rows, None if best is None else pacts[rows.index(best)]
 
 
-def _row(subject: Subject, pact: netpact.Pact, method: str, setting: str, milliseconds: float) -> FileRow:
-    module, reading = time_work(pact.to_module)
+def _row(
+    subject: Subject,
+    pact: netpact.Pact,
+    method: netpact.Quantize | netpact.MagnitudePrune | netpact.RateAware,
+    label: str,
+) -> FileRow:
+    """Without times."""
     return FileRow(
         network=subject.name,
-        method=method,
-        setting=setting,
+        method=label,
+        setting=_describe(method),
         size_bytes=len(pact.message),
-        test_error=measure_test_error(module, subject),
-        encode_ms=milliseconds,
-        decode_ms=reading,
+        test_error=measure_test_error(pact.to_module(), subject),
     )
 
 

@@ -34,7 +34,7 @@ _DEFAULT = netpact.MagnitudePrune(keep=1.0)
 
 def methods() -> list[netpact.MagnitudePrune]:
     """Of a network that is pruned already, keep=1 writes what is left; a rate prunes further, as nncodec does."""
-    rates = {4: (0.0, 0.05, 0.08, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2), 5: (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)}
+    rates = {4: (0.0, 0.05, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2), 5: (0.3, 0.4, 0.5, 0.6, 0.8, 1.0)}
     found = [netpact.MagnitudePrune(keep=1.0, bits=bits, rate=rate) for bits in rates for rate in rates[bits]]
     return [_DEFAULT, *found]
 

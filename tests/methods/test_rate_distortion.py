@@ -44,7 +44,7 @@ def objective(coded: CodedTensor, values: Any, price: float, spacing: float, imp
 def spacing_of(coded: CodedTensor) -> float:
     form = coded.form.inner if isinstance(coded.form, Marked) else coded.form
     if not isinstance(form, Codebook):
-        return form.step.value  # type: ignore[attr-defined, no-any-return]
+        return form.step.value  # type: ignore[attr-defined]
     points = sorted(0.0 if v is None else -v[1].value if v[0] else v[1].value for v in form.values)
     return float(points[-1] - points[0]) / (len(points) - 1)
 

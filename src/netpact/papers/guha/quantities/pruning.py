@@ -69,6 +69,7 @@ def _by_lemma_5_1(layer: WeightLayer, context: Context) -> Quantity:
 _KEPT = "share of the entries that random pruning keeps"
 _SECOND = "mean square of what it takes away"
 _FOURTH = "mean fourth power of what it takes away"
+_LIMITS = "Definition 5.1 and Lemma 5.1"
 _ROWS: tuple[tuple[str, Compute, str, str, str], ...] = (
     ("weight_variance", _variance, "variance of the weights", "Psi", "Assumption 3.1"),
     ("kept_share", _measured(lambda found: found.kept), _KEPT, "kept", "Lemma 5.1"),
@@ -77,6 +78,9 @@ _ROWS: tuple[tuple[str, Compute, str, str, str], ...] = (
     ("pruned_square_normal", _normal(lambda found: found.second), f"{_SECOND}, normal", "normal", "Lemma 4.1"),
     ("pruned_fourth", _measured(lambda found: found.fourth), _FOURTH, "E D^4", "Lemma 4.1"),
     ("pruned_fourth_normal", _normal(lambda found: found.fourth), f"{_FOURTH}, normal", "normal", "Lemma 4.1"),
+    ("column_nonzeros", _nonzeros(lambda found: found.columns), "most entries kept in a column", "j_r", _LIMITS),
+    ("row_nonzeros", _nonzeros(lambda found: found.rows), "most entries kept in a row", "j_c", _LIMITS),
+    ("nonzeros_normal", _by_lemma_5_1, "most entries kept in a row or column, normal", "3 chi p", _LIMITS),
 )
 for _name, _compute, _title, _symbol, _place in _ROWS:
     QUANTITIES.add(
@@ -87,23 +91,7 @@ for _name, _compute, _title, _symbol, _place in _ROWS:
             symbol=_symbol,
             side=MOST,
             asked=True,
+            needs=(DRAWN,) if _symbol in ("j_r", "j_c") else (),
             reference=f"Guha et al. 2023, {_place}",
-        )
-    )
-for _name, _compute, _title, _symbol, _needs in (
-    ("column_nonzeros", _nonzeros(lambda found: found.columns), "most entries kept in a column", "j_r", (DRAWN,)),
-    ("row_nonzeros", _nonzeros(lambda found: found.rows), "most entries kept in a row", "j_c", (DRAWN,)),
-    ("nonzeros_normal", _by_lemma_5_1, "most entries kept in a row or column, normal", "3 chi p", ()),
-):
-    QUANTITIES.add(
-        OfLayer(
-            _name,
-            _compute,
-            title=_title,
-            symbol=_symbol,
-            side=MOST,
-            asked=True,
-            needs=_needs,
-            reference="Guha et al. 2023, Definition 5.1 and Lemma 5.1",
         )
     )

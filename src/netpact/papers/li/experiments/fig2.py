@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable
 from functools import partial
 
 from netpact.experiments import EXPERIMENTS, Experiment, Panel, Question
-from netpact.monitoring.drawing import rescale
+from netpact.experiments.over_training import follow_test_error, panel_over_training
 from netpact.papers.li.bound_history import BoundPoint
 from netpact.papers.li.comparing import Seeded
 from netpact.papers.li.presets import TRAINED
 from netpact.papers.li.published import TABLE_4
 from netpact.papers.li.study import TensorStudy
 from netpact.papers.li.studying import PaperPlan
-from netpact.reports.charts.curves import Curve, draw_curves
 from netpact.reports.page import frame_table
 from netpact.reports.text import count
 
@@ -39,12 +37,8 @@ def _above_ours(one: Seeded) -> float:
 
 
 def _follows(number: Number, one: Seeded) -> float:
-    """Not a number where one of the two does not move at all."""
     points = one[TRAINED].history
-    bounds, errors = [number(point) for point in points], [point.test_error for point in points]
-    if len(set(bounds)) < 2 or len(set(errors)) < 2:
-        return math.nan
-    return statistics.correlation(bounds, errors)
+    return follow_test_error(points, [number(point) for point in points])
 
 
 def _after_fitting(number: Number, one: Seeded) -> float:
@@ -74,30 +68,12 @@ def _show(found: Experiment) -> list[Panel | str]:
 
 
 def _panel(study: TensorStudy) -> Panel:
-    points = study.history
-    tests = [(float(point.epoch), point.test_error) for point in points]
-    low, high = min(y for _, y in tests), max(y for _, y in tests)
-    curves = [
-        Curve("test error", tuple(tests)),
-        Curve("training error", tuple((float(point.epoch), point.train_error) for point in points)),
-        *(
-            Curve(f"bound, {name}, rescaled", rescale([(float(p.epoch), number(p)) for p in points], low, high))
-            for name, number in (("valid", _valid), ("as printed", _printed))
-        ),
-    ]
-    return Panel(
-        "Bound over training",
-        f"sqrt(effective parameters / samples) of {study.model}, rescaled to the range of the test error. "
-        f"Seed {study.seed}.",
-        lambda width: draw_curves(
-            curves,
-            name="bound-over-training",
-            title="Bound over training",
-            x_title="epoch",
-            y_title="error",
-            width=width,
-        ),
-    )
+    bounds = {
+        name: [number(point) for point in study.history]
+        for name, number in (("valid", _valid), ("as printed", _printed))
+    }
+    text = f"sqrt(effective parameters / samples) of {study.model}, rescaled to the range of the test error. "
+    return panel_over_training(study.history, bounds, f"{text}Seed {study.seed}.")
 
 
 EXPERIMENTS.add(
