@@ -33,10 +33,15 @@ def follow(
     """The call on numbers of which nothing is known but how far each row may be off."""
     lengths = Lengths(alone=alone, norms={} if norms is None else norms)
     with torch.no_grad(), rounding("float64", lengths=lengths):
-        start = make_spread(x.double().clone(), None, torch.full((len(x),), length, dtype=torch.float64))
+        start = make_spread(x.double().clone(), None, lengths_of_rows(x, length))
         found = call(start)
     assert isinstance(found, Spread)
     return found
+
+
+def lengths_of_rows(x: Tensor, length: float) -> Tensor:
+    """Every row has another one, so that a row that is taken for another shows."""
+    return length * (1 + 9 * torch.arange(len(x), dtype=torch.float64))
 
 
 def worst_change(call: Call, x: Tensor, length: float, steps: int = 30) -> Tensor:
@@ -47,7 +52,11 @@ def worst_change(call: Call, x: Tensor, length: float, steps: int = 30) -> Tenso
         shift = torch.randn(x.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         for _ in range(steps):
             size = rows(shift).norm(dim=1).clamp(min=1e-300)
-            shift = (shift * (length * (1 - 1e-9) / size).view(-1, *(1,) * (x.dim() - 1))).detach().requires_grad_()
+            shift = (
+                (shift * (lengths_of_rows(x, length) * (1 - 1e-9) / size).view(-1, *(1,) * (x.dim() - 1)))
+                .detach()
+                .requires_grad_()
+            )
             change = call(x + shift) - before
             best = torch.maximum(best, rows(change.detach()).norm(dim=1))
             if not change.requires_grad:
@@ -77,6 +86,8 @@ MORE_CALLS: dict[str, list[tuple[tuple[int, ...], Call]]] = {
     "one vector": [((5,), lambda x: functional.linear(x, torch.arange(10.0, dtype=x.dtype).view(2, 5)))],
     "overlapping largest": [((2, 1, 5, 5), lambda x: functional.max_pool2d(x, 3, 1))],
     "overlapping means": [((2, 1, 5, 5), lambda x: functional.avg_pool2d(x, 3, 1, 1))],
+    "rows stacked": [((2, 3), lambda x: torch.stack([x, x.flip(1)], dim=0))],
+    "rows joined": [((2, 3), lambda x: torch.cat([x[1:], x[:1]]))],
     "over rows": [((4, 6), lambda x: x.mean(dim=0)), ((4, 4), lambda x: x.amax(dim=0))],
     "copies along the rows": [((2, 3), lambda x: x.repeat(3, 1)), ((1, 3), lambda x: x.expand(4, -1))],
 }
@@ -174,6 +185,31 @@ def test_what_was_changed_between_layer_and_norm_is_not_taken_for_the_layer(betw
     bound = follow(call, x, 1.0).length
     assert bound is not None
     assert float(worst_change(lambda y: call(y.clone()), x, 1.0)) <= float(bound)
+
+
+class Raised(nn.Module):
+    """Between layer and norm a view is cut off below at a large number, in place: the layer's outputs become large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer, self.norm = nn.Conv2d(2, 3, 3, padding=1), nn.BatchNorm2d(3)
+        self.norm.weight.data.uniform_(0.3, 0.7)
+        self.requires_grad_(False).eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.layer(x)
+        functional.hardtanh(y.view(len(y), -1), 2**20 + 1, 2**21, inplace=True)
+        return self.norm(y).flatten(1)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_outputs_that_are_made_large_in_place_are_large(alone: bool) -> None:
+    module, inputs = Raised(), np.random.default_rng(0).random((2, 2, 4, 4)).astype(np.float32)
+    with torch.no_grad():
+        logits = ToleranceRun(module, "float32")._follow(torch.from_numpy(inputs), Lengths(alone=alone))
+        found = module(torch.from_numpy(inputs)).double()
+    assert bool(((found - logits.values).abs() <= logits.spread).all())
 
 
 def parallel_sum(terms: int) -> tuple[np.ndarray, np.ndarray, np.float32]:

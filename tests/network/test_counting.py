@@ -14,6 +14,8 @@ from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
 from netpact.network import ErrorCount, ToleranceRun, count_errors
 from netpact.network.rounding import counting
+from netpact.network.rounding.tolerance_run import Logits
+from netpact.pacts.verification.recount import count_anew
 
 
 def rows(values: list[list[float]], labels: list[int]) -> ArraySamples:
@@ -186,3 +188,43 @@ def test_progress_reaches_the_end() -> None:
     samples = ArraySamples(np.eye(2, dtype=np.float32)[np.arange(1100) % 2], np.arange(1100) % 2, "many", 2)
     count_errors(Same(), samples, arithmetic="float32", progress=lambda done, total: calls.append((done, total)))
     assert calls == [(512, 1100), (1024, 1100), (1100, 1100)]
+
+
+class Chosen(nn.Module):
+    """Two of three entries, behind a layer that leaves all as they are: the third is large, and drowns every length."""
+
+    def __init__(self, *, summed: bool) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(3, 3, bias=False), nn.Linear(3, 2, bias=False)
+        with torch.no_grad():
+            self.first.weight.copy_(torch.eye(3))
+            self.last.weight.copy_(torch.tensor([[float(summed), 1.0, 0.0], [float(summed), 0.0, 1.0]]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.last(self.first(x))
+        return logits
+
+
+def drowned(count: int) -> ArraySamples:
+    return ArraySamples(
+        np.tile(np.array([1e12, 1.0, 0.0], dtype=np.float32), (count, 1)), np.zeros(count, dtype=np.int64), "far", 2
+    )
+
+
+@pytest.mark.parametrize("summed", [False, True])
+def test_samples_are_given_up_only_where_others_were_run_in_vain(summed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    fully: list[int] = []
+    full = ToleranceRun._run_fully
+
+    def run_fully(run: ToleranceRun, x: Tensor) -> Logits:
+        fully.append(len(x))
+        return full(run, x)
+
+    monkeypatch.setattr(ToleranceRun, "_run_fully", run_fully)
+    monkeypatch.setattr(counting, "_BATCH", 20)
+    found = count(Chosen(summed=summed), drowned(200))
+    assert found.errors == (200 if summed else 0)
+    assert sum(fully) == (80 if summed else 200)
+    fully.clear()
+    assert count_anew(Chosen(summed=summed), drowned(200), "float32").errors == found.errors
+    assert sum(fully) == 200, "who verifies is patient"

@@ -16,7 +16,7 @@ from netpact.core.progress import Progress
 from netpact.core.version import __version__
 from netpact.datasets import Data, is_sorted
 from netpact.models import OwnModel
-from netpact.network import count_errors, this_program
+from netpact.network import KeptCount, count_errors, this_program
 from netpact.pacts.priors import Base, Subject, helper_module, open_subject
 
 MOST_NEAR_TIES = 0.1  # a bound that loses ten points to rounding is about rounding
@@ -36,6 +36,7 @@ def certify(
     arithmetic: str | None = None,
     most_near_ties: float = MOST_NEAR_TIES,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    resume: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Pact:
     """The same pact with a certificate: a bound on the risk of what is in the file, with probability 1 - delta.
@@ -60,6 +61,7 @@ def certify(
     most_near_ties  an error where more than this share of the samples are near ties, in any arithmetic but as-run: the
            bound would be about rounding
     max_parameters  larger networks are refused before memory is allocated; raise it for a file that you trust
+    resume  a folder for what has been counted so far: the same call goes on from there after an interrupt
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
     check_number(most_near_ties, where="most_near_ties", least=0, most=1)
@@ -68,7 +70,8 @@ def certify(
     )
     if arithmetic is not None:
         subject = subject.with_arithmetic(arithmetic)
-    certificate = state_risk(subject, delta=delta, form=form, public_seed=public_seed, progress=progress)
+    kept = None if resume is None else keep_count(subject, Path(resume))
+    certificate = state_risk(subject, delta=delta, form=form, public_seed=public_seed, progress=progress, kept=kept)
     refuse_near_ties(certificate, most=most_near_ties)
     return subject.pact.with_certificate(certificate)
 
@@ -88,15 +91,39 @@ def refuse_near_ties(certificate: Certificate, *, most: float) -> None:
     )
 
 
+def keep_count(subject: Subject, folder: Path) -> KeptCount:
+    """Where the count of this network on these samples is written down while it goes on."""
+    if subject.ground.prior == "conditional" and not subject.module_sha256:
+        raise PactError(
+            "the code of the module is not identified, so what was counted before may be of other code",
+            where="resume",
+            hint="leave it out, or give the function that makes the module",
+        )
+    what = {
+        "message": subject.pact.message_sha256,
+        "samples": subject.ground.samples.fingerprint(),
+        "arithmetic": subject.header.arithmetic,
+        "base": "" if subject.base is None else subject.base.sha256,
+        "module": subject.module_sha256,
+    }
+    return KeptCount(folder, what)
+
+
 def state_risk(
-    subject: Subject, *, delta: float, form: str = "exact", public_seed: str = "", progress: Progress | None = None
+    subject: Subject,
+    *,
+    delta: float,
+    form: str = "exact",
+    public_seed: str = "",
+    progress: Progress | None = None,
+    kept: KeptCount | None = None,
 ) -> Certificate:
     """What certify states, about what was opened already."""
     pact, source, module, ground = subject.pact, subject.data, subject.module, subject.ground
     order = _find_order(subject, public_seed)
     helper = _state_hold_out(subject, delta=delta)
     version, arithmetic = subject.header.version, subject.header.arithmetic
-    counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress)
+    counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress, kept=kept)
     tested = None if source.test is None else count_errors(module, source.test, arithmetic=arithmetic)
 
     def bound(which: str) -> float:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
@@ -57,10 +58,18 @@ class StatementOptions:
         risk_bound(errors=0, samples=1, code_bits=0, delta=self.delta, form=self.form)  # before anything is opened
 
 
+@dataclass(frozen=True, kw_only=True)
+class CountingOptions:
+    resume: Path | None = option(
+        None, "FOLDER", "For what has been counted so far; after an interrupt the same command goes on from there."
+    )
+
+
 def certify(
     file: PactFile,
     data: DataName,
     statement: StatementOptions,
+    counting: CountingOptions,
     networks: NetworkOptions,
     fresh: FreshOptions,
     limits: LimitOptions,
@@ -92,7 +101,7 @@ def certify(
     from netpact.certificates.wording import contradiction
     from netpact.cli.beside import print_statement, state_beside
     from netpact.cli.originals import open_case
-    from netpact.pacts.certification import refuse_near_ties, state_risk
+    from netpact.pacts.certification import keep_count, refuse_near_ties, state_risk
 
     run.set_threads()
     case = open_case(file, data, networks, fresh, limits.limits())
@@ -100,9 +109,15 @@ def certify(
     subject = case.subject(repeats=statement.repeats)
     if statement.arithmetic:
         subject = subject.with_arithmetic(statement.arithmetic)
+    kept = None if counting.resume is None else keep_count(subject, counting.resume)
     with progress_bar("counting errors") as bar:
         certificate = state_risk(
-            subject, delta=statement.delta, form=statement.form, public_seed=statement.public_seed, progress=bar
+            subject,
+            delta=statement.delta,
+            form=statement.form,
+            public_seed=statement.public_seed,
+            progress=bar,
+            kept=kept,
         )
     refuse_near_ties(certificate, most=statement.most_near_ties)
     # Further statements that the file has already are about the same message, and stay.

@@ -1,4 +1,4 @@
-"""Convolutions in float64. torch has no fast one: its windows are written out here, and multiplied as a matrix."""
+"""Convolutions in float64. torch has no fast one: their windows are written out here, and multiplied as a matrix."""
 
 from __future__ import annotations
 
@@ -13,39 +13,60 @@ from torch.nn import functional
 _ENTRIES = 1 << 17  # of the windows written out at a time: one megabyte, within a core's own cache
 
 
-def convolve(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """functional.conv2d. Each entry is a sum of the same products, in another order."""
-    if x.dtype != torch.float64 or x.dim() != 4 or groups != 1 or isinstance(padding, str) or not len(x):
-        return functional.conv2d(x, weight, bias, stride, padding, dilation, groups)
-    (up, across), (tall, wide), (down, right) = (_pair(value) for value in (stride, padding, dilation))
-    if tall or wide:
-        x = functional.pad(x, (wide, wide, tall, tall))
-    outputs, inputs, height, width = weight.shape
-    rows, columns = (
-        ((x.shape[2] - down * (height - 1) - 1) // up + 1),
-        ((x.shape[3] - right * (width - 1) - 1) // across + 1),
-    )
-    x = x.contiguous()
-    sample, channel, line, place = x.stride()
-    shape = (len(x), inputs, height, width, rows, columns)
-    windows = x.as_strided(shape, (sample, channel, down * line, right * place, up * line, across * place))
-    matrix = weight.detach().reshape(outputs, -1).numpy()
-    result = torch.empty(len(x), outputs, rows * columns, dtype=torch.float64)
-    part = max(1, _ENTRIES // math.prod(shape[1:]))
-    for first in range(0, len(x), part):
-        written = windows[first : first + part].reshape(-1, inputs * height * width, rows * columns)
-        np.matmul(matrix, written.numpy(), out=result[first : first + part].numpy())
-    if bias is not None:
-        result += bias.detach().view(-1, 1)
-    return result.view(len(x), outputs, rows, columns)
+class Convolver:
+    """functional.conv2d: each entry is a sum of the same products, in another order.
+
+    Memory for the windows is kept from call to call: asking the system for it anew takes as long as the products.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, tuple[int, ...]], Tensor] = {}
+
+    def __call__(
+        self,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        if x.dtype != torch.float64 or x.dim() != 4 or groups != 1 or isinstance(padding, str) or not x.numel():
+            return functional.conv2d(x, weight, bias, stride, padding, dilation, groups)
+        steps, around, apart = (_pair(value) for value in (stride, padding, dilation))
+        inputs, taps = weight.shape[1], weight.shape[2:]
+        sides = [size + 2 * more for size, more in zip(x.shape[2:], around, strict=True)]
+        places = [(n - d * (k - 1) - 1) // s + 1 for n, d, k, s in zip(sides, apart, taps, steps, strict=True)]
+        if inputs != x.shape[1] or min(places) < 1:
+            return functional.conv2d(x, weight, bias, stride, padding, dilation)  # says what is wrong
+        at_once = max(1, _ENTRIES // (inputs * math.prod(taps) * math.prod(places)))
+        frame = self._memory("frame", (at_once, inputs, *sides)) if any(around) else None
+        windows = self._memory("windows", (at_once, inputs, *taps, *places))
+        matrix = weight.detach().reshape(len(weight), -1).numpy()
+        result = torch.empty(len(x), len(weight), *places, dtype=torch.float64)
+        for first, images in enumerate(x.split(at_once)):
+            count = len(images)
+            if frame is not None:
+                (up, left), (high, wide) = around, x.shape[2:]
+                frame[:count, :, up : up + high, left : left + wide] = images  # zeros stay around it
+                images = frame[:count]
+            written = windows[:count]
+            written.copy_(_view_windows(images, written.shape, steps, apart))
+            rows = result[first * at_once : first * at_once + count].view(count, len(weight), -1)
+            np.matmul(matrix, written.view(count, -1, math.prod(places)).numpy(), out=rows.numpy())
+        return result if bias is None else result.add_(bias.detach().view(-1, 1, 1))
+
+    def _memory(self, use: str, shape: tuple[int, ...]) -> Tensor:
+        if (use, shape) not in self._kept:
+            self._kept[use, shape] = torch.zeros(shape, dtype=torch.float64)
+        return self._kept[use, shape]
+
+
+def _view_windows(images: Tensor, shape: torch.Size, steps: tuple[int, int], apart: tuple[int, int]) -> Tensor:
+    sample, channel, line, place = images.stride()
+    tap = (apart[0] * line, apart[1] * place)
+    return images.as_strided(shape, (sample, channel, *tap, steps[0] * line, steps[1] * place))
 
 
 def _pair(value: Any) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from netpact.algebra.outward import norm_up, round_up
 from netpact.network.nested import map_tensors, tensors_in
-from netpact.network.rounding.convolving import convolve
+from netpact.network.rounding.convolving import Convolver
 from netpact.network.rounding.layer_lengths import LAYER_LENGTHS
 from netpact.network.rounding.length_call import Call, length_of
 from netpact.network.rounding.length_rules import rules_without_weights
@@ -27,7 +27,7 @@ from netpact.network.rounding.tokens import is_whole
 from netpact.network.rounding.tolerance import Constant, NoRuleError, Rounding, Spread, make_spread, value_of
 
 _RULES = rules_without_weights(moves=MOVES, joins=JOINS, sums=(ADDITIONS, SUBTRACTIONS, REVERSED)) | {
-    name: (convolve if name == "conv2d" else None, rule) for name, rule in LAYER_LENGTHS.items()
+    name: (None, rule) for name, rule in LAYER_LENGTHS.items()
 }
 _HALVED = {"relu", "relu_"}  # cut off at 0: what is certainly below is 0 on every machine
 _CUT_IN_PLACE = {"relu", "relu_", "relu6", "hardtanh"}
@@ -89,6 +89,9 @@ def _follow_lengths(
     compute, rule = _RULES[name]
     plain_args, plain_kwargs = map_tensors(args, value_of), map_tensors(kwargs, value_of)
     in_place = name in _CUT_IN_PLACE and _changes_its_tensor(name, kwargs)
+    if name == "conv2d":
+        assert run.lengths is not None
+        compute = run.lengths.norms.setdefault(Convolver, Convolver())
     value = (compute or func)(*plain_args, **plain_kwargs)
     if not all(part.dim() and part.numel() for part in tensors_in(value)):
         raise NoRuleError("without rows")
