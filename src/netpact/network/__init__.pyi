@@ -10,11 +10,10 @@ from netpact.network.margins import measure_margins as measure_margins
 from netpact.network.partial_maps import PartialMap as PartialMap
 from netpact.network.refusals.obstacles import UnsupportedNetworkError as UnsupportedNetworkError
 from netpact.network.rounding.counting import CountingRun as CountingRun
+from netpact.network.rounding.counting import ErrorCount as ErrorCount
 from netpact.network.rounding.counting import count_errors as count_errors
 from netpact.network.rounding.counting import open_run as open_run
 from netpact.network.rounding.counting import refuse_bad_logits as refuse_bad_logits
-from netpact.network.rounding.kept_counts import ErrorCount as ErrorCount
-from netpact.network.rounding.kept_counts import KeptCount as KeptCount
 from netpact.network.rounding.tolerance_run import ToleranceRun as ToleranceRun
 from netpact.network.tracing import Layer as Layer
 from netpact.network.tracing import Network as Network

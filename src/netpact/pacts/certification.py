@@ -16,7 +16,8 @@ from netpact.core.progress import Progress
 from netpact.core.version import __version__
 from netpact.datasets import Data, is_sorted
 from netpact.models import OwnModel
-from netpact.network import KeptCount, count_errors, this_program
+from netpact.network import count_errors, this_program
+from netpact.pacts.kept_counts import KeptCount
 from netpact.pacts.priors import Base, Subject, helper_module, open_subject
 
 MOST_NEAR_TIES = 0.1  # a bound that loses ten points to rounding is about rounding

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import numpy as np
@@ -13,13 +14,37 @@ from netpact.certificates.program import AS_RUN
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Samples, mixed_batches
-from netpact.network.rounding.kept_counts import ErrorCount, KeptCount
 from netpact.network.rounding.tolerance_run import Logits as Logits
 from netpact.network.rounding.tolerance_run import ToleranceRun as ToleranceRun
 from netpact.network.rounding.tolerance_run import are_same as are_same
 from netpact.network.rounding.tolerance_run import refuse_flushing as refuse_flushing
 
 _BATCH = 512  # more gains nothing, and progress would be reported too rarely
+
+
+@dataclass(frozen=True)
+class ErrorCount:
+    """errors are all samples not proven right; near_ties are those among them within rounding of being right.
+
+    overflows  of the near ties, those for which no rounding bound exists: an activation may leave the precision's range
+    """
+
+    errors: int
+    near_ties: int
+    samples: int
+    overflows: int = 0
+
+    def __add__(self, other: ErrorCount) -> ErrorCount:
+        mine, more = asdict(self), asdict(other)
+        return ErrorCount(**{name: mine[name] + more[name] for name in mine})
+
+
+class Memory(Protocol):
+    """Keeps a count while it goes on; batch is the size of the batches."""
+
+    def read(self, *, batch: int) -> ErrorCount: ...
+
+    def write(self, counted: ErrorCount, *, batch: int, at_once: bool = False) -> None: ...
 
 
 class CountingRun(Protocol):
@@ -45,7 +70,7 @@ def count_errors(
     *,
     arithmetic: str,
     progress: Progress | None = None,
-    kept: KeptCount | None = None,
+    kept: Memory | None = None,
 ) -> ErrorCount:
     """How many samples are not proven to be classified rightly by every run in this precision.
 

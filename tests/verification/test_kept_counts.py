@@ -17,8 +17,10 @@ from torch import Tensor, nn
 
 import netpact
 from netpact.datasets import ArraySamples
-from netpact.network import ErrorCount, KeptCount, count_errors
-from netpact.network.rounding import counting, kept_counts
+from netpact.network import ErrorCount, count_errors
+from netpact.network.rounding import counting
+from netpact.pacts import kept_counts
+from netpact.pacts.kept_counts import KeptCount
 
 WHAT = {"message": "a", "samples": "b"}
 
@@ -101,7 +103,8 @@ def test_a_killed_certification_goes_on(tmp_path: Path) -> None:
     netpact.seal(netpact.compress(netpact.trace(module, digits), netpact.Quantize(bits=4))).write(file)
     slow = (
         "import time\n"
-        "from netpact.network.rounding import counting, kept_counts, tolerance_run\n"
+        "from netpact.network.rounding import counting, tolerance_run\n"
+        "from netpact.pacts import kept_counts\n"
         "counting._BATCH, kept_counts._SECONDS = 64, 0.0\n"
         "run = tolerance_run.ToleranceRun.decide\n"
         "tolerance_run.ToleranceRun.decide = lambda *given: (time.sleep(0.3), run(*given))[1]\n"

@@ -1,4 +1,4 @@
-"""A count of errors, and its file: what was counted before an interrupt need not be counted again."""
+"""A count of errors in a file: what was counted before an interrupt need not be counted again."""
 
 from __future__ import annotations
 
@@ -13,25 +13,9 @@ from netpact.core.errors import PactError
 from netpact.core.files import read_bytes, write_atomically
 from netpact.core.json import check_fields, encode_json, read_object
 from netpact.core.version import __version__
+from netpact.network import ErrorCount
 
 _SECONDS = 2.0  # between two writes
-
-
-@dataclass(frozen=True)
-class ErrorCount:
-    """errors are all samples not proven right; near_ties are those among them within rounding of being right.
-
-    overflows  of the near ties, those for which no rounding bound exists: an activation may leave the precision's range
-    """
-
-    errors: int
-    near_ties: int
-    samples: int
-    overflows: int = 0
-
-    def __add__(self, other: ErrorCount) -> ErrorCount:
-        mine, more = asdict(self), asdict(other)
-        return ErrorCount(**{name: mine[name] + more[name] for name in mine})
 
 
 @dataclass
