@@ -106,7 +106,7 @@ def test_all_of_them_hold_jointly_with_the_sum(case: Case) -> None:
     statements = case.pact.statements
     assert list(statements) == ["certificate", "fidelity", "hold_out", "original_hold_out"]
     assert joint_delta(statements.values()) == 0.2
-    assert "all at once with 80 %" in joint_sentence(statements.values())
+    assert "all at once with at least 80 %" in joint_sentence(statements.values())
     assert joint_sentence([stated(case, "fidelity")]) == ""
     many = [replace(stated(case, "fidelity"), delta=0.4) for _ in range(3)]
     assert joint_delta(many) == 1

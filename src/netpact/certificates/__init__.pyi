@@ -11,7 +11,7 @@ from netpact.certificates.certificate import Certificate as Certificate
 from netpact.certificates.fidelity import FidelityCertificate as FidelityCertificate
 from netpact.certificates.fresh import Fresh as Fresh
 from netpact.certificates.fresh import FreshStatement as FreshStatement
-from netpact.certificates.fresh import Tested as Tested
+from netpact.certificates.fresh import Identified as Identified
 from netpact.certificates.helper import Helper as Helper
 from netpact.certificates.hold_out import HoldOutCertificate as HoldOutCertificate
 from netpact.certificates.length import code_bits as code_bits

@@ -30,7 +30,7 @@ def joint_sentence(statements: Iterable[Statement]) -> str:
     if len(all_of_them) < 2:
         return ""
     total = joint_delta(all_of_them)
-    at_once = "nothing is stated about all at once" if total >= 1 else f"all at once with {confidence(total)}"
+    at_once = "nothing is stated about all at once" if total >= 1 else f"all at once with at least {confidence(total)}"
     return (
         f"Each of these {len(all_of_them)} statements holds separately with the probability that it says; {at_once} "
         "(their failure probabilities add up)."

@@ -70,6 +70,10 @@ class BoxCertificate(Statement):
         check_choice(self.original_arithmetic, PROVEN_ARITHMETICS, where="original_arithmetic")
         self._check_agreement()
 
+    @property
+    def is_vacuous(self) -> bool:
+        return self.bound >= 1 - 1 / self.compressed.classes
+
     def _check_agreement(self) -> None:
         refuse_as_run(self.compressed.arithmetic)
         if self.compressed.delta != self.delta:

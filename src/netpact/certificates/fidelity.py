@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from netpact.certificates import fidelity_wording as wording
-from netpact.certificates.fresh import Fresh, FreshStatement, Tested
+from netpact.certificates.fresh import Fresh, FreshStatement, Identified
 from netpact.certificates.json_form import Layout
 from netpact.certificates.program import Program
 
@@ -22,18 +22,19 @@ class FidelityCertificate(FreshStatement):
     """
 
     layout: ClassVar[Layout] = Layout(
-        records={"compressed": Tested, "original": Tested, "fresh": Fresh, "program": Program}, optional=("program",)
+        records={"compressed": Identified, "original": Identified, "fresh": Fresh, "program": Program},
+        optional=("program",),
     )
     words: ClassVar[ModuleType] = wording
     counted: ClassVar[str] = "disagreements"
 
-    compressed: Tested
-    original: Tested
+    compressed: Identified
+    original: Identified
     disagreements: int
 
     def __post_init__(self) -> None:
         self._check(self.disagreements)
 
     @property
-    def networks(self) -> tuple[Tested, ...]:
+    def networks(self) -> tuple[Identified, ...]:
         return self.compressed, self.original

@@ -19,7 +19,7 @@ from netpact.core.checks import check_choice, check_flag, check_instance, check_
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested(Part):
+class Identified(Part):
     """Which network, and how it is run.
 
     sha256  over its parameters and buffers; for the network in a file, over those that were decoded
@@ -87,7 +87,7 @@ class FreshStatement(Statement):
     program: Program | None = None
 
     @property
-    def networks(self) -> tuple[Tested, ...]:
+    def networks(self) -> tuple[Identified, ...]:
         raise NotImplementedError
 
     @property
@@ -99,7 +99,7 @@ class FreshStatement(Statement):
         make_plain(self)
         check_instance(self.fresh, Fresh, where="fresh")
         for network in self.networks:
-            check_instance(network, Tested, where="network")
+            check_instance(network, Identified, where="network")
         failure_probability(self.delta)
         number = check_integer(counted, where=self.counted, least=0, most=self.fresh.samples)
         check_share(self.bound, where="bound", counted=number, samples=self.fresh.samples)

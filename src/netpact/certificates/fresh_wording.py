@@ -12,7 +12,7 @@ from netpact.certificates.wording import arithmetic as arithmetic_of
 from netpact.core.percent import confidence
 
 if TYPE_CHECKING:
-    from netpact.certificates.fresh import Fresh, FreshStatement, Tested
+    from netpact.certificates.fresh import Fresh, FreshStatement, Identified
 
 THEOREM = "Langford 2005, binomial tail inversion with 0 bits (test set bound)"
 
@@ -32,14 +32,14 @@ def ending(statement: FreshStatement) -> str:
     return near_tie_caution(statement.near_ties, statement.fresh.samples, statement.program)
 
 
-def named(network: Tested, called: str, statement: FreshStatement) -> str:
+def named(network: Identified, called: str, statement: FreshStatement) -> str:
     """A network in a sentence: which, and by what it is run if the statement is about one program."""
     name = f" {quote(network.name)}" if called.endswith("original network") else ""
     program = statement.program if network.arithmetic == AS_RUN else None
     return f"{called}{name} (sha256 {network.sha256[:DIGITS_SHOWN]}...){as_run_by(program)}"
 
 
-def arithmetic(network: Tested, called: str, statement: FreshStatement) -> str:
+def arithmetic(network: Identified, called: str, statement: FreshStatement) -> str:
     return arithmetic_of(called, network.arithmetic, statement.program if network.arithmetic == AS_RUN else None)
 
 

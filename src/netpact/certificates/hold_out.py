@@ -8,7 +8,7 @@ from types import MappingProxyType, ModuleType
 from typing import ClassVar
 
 from netpact.certificates import hold_out_wording as wording
-from netpact.certificates.fresh import Fresh, FreshStatement, Tested
+from netpact.certificates.fresh import Fresh, FreshStatement, Identified
 from netpact.certificates.json_form import Layout
 from netpact.certificates.program import Program
 from netpact.core.checks import check_choice, check_integer
@@ -28,13 +28,13 @@ class HoldOutCertificate(FreshStatement):
     """
 
     layout: ClassVar[Layout] = Layout(
-        records={"network": Tested, "fresh": Fresh, "program": Program}, optional=("program",)
+        records={"network": Identified, "fresh": Fresh, "program": Program}, optional=("program",)
     )
     words: ClassVar[ModuleType] = wording
     counted: ClassVar[str] = "errors"
 
     about: str
-    network: Tested
+    network: Identified
     errors: int
     classes: int
 
@@ -44,7 +44,7 @@ class HoldOutCertificate(FreshStatement):
         check_integer(self.classes, where="classes", least=2)
 
     @property
-    def networks(self) -> tuple[Tested, ...]:
+    def networks(self) -> tuple[Identified, ...]:
         return (self.network,)
 
     @property

@@ -104,6 +104,10 @@ class OriginalCertificate(Statement):
         most = samples - 1 if self.compressed.repeats else MAX_SAMPLES
         check_integer(self.unlabelled_duplicates, where="unlabelled_duplicates", least=0, most=most)
 
+    @property
+    def is_vacuous(self) -> bool:
+        return self.bound >= 1 - 1 / self.compressed.classes
+
     def _check_agreement(self) -> None:
         if self.compressed.form != "exact" or self.compressed.delta != self.delta / 2:
             raise PactError(

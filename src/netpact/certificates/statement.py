@@ -36,6 +36,11 @@ class Statement(Displayed):
         return False
 
     @property
+    def is_vacuous(self) -> bool:
+        """Whether nothing is proven: a rate is never above 1. For an error rate, also where guessing does as well."""
+        return self.bound >= 1
+
+    @property
     def kind(self) -> str:
         return KIND_AS_RUN if self.as_run else KIND
 

@@ -18,7 +18,7 @@ from netpact.core.progress import Progress as ProgressCallback
 if TYPE_CHECKING:
     from netpact.pacts.verification import Verdict
 
-AS_RUN_STYLE = "cyan"  # never the colour of what is proven for every machine
+AS_RUN_STYLE = "magenta"  # never the colour of what is proven for every machine
 
 
 class PlainConsole(Console):

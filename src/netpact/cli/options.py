@@ -57,6 +57,14 @@ BaseFile: TypeAlias = Annotated[
 PactFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE.pact", help="A file made by compress or search.", show_default=False)
 ]
+PactOrModel: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE.pact|MODEL",
+        help="A file made by compress or search; or a network, as for compress.",
+        show_default=False,
+    ),
+]
 OwnModel: TypeAlias = Annotated[
     str,
     typer.Option(

@@ -90,13 +90,13 @@ def open_case(file: Path, data: str, networks: NetworkOptions, fresh: FreshOptio
     from netpact.datasets import load_data
 
     pact = Pact.read(file)
-    original = _open_original(networks, fresh, limits)
+    original = open_original(networks, fresh, limits)
     base, base_data = networks.open(limits)
     model = own_model(networks.model)
     return Case(pact, load_data(data), model, base, base_data, limits, original, fresh.unlabelled, fresh.hold_out)
 
 
-def _open_original(networks: NetworkOptions, fresh: FreshOptions, limits: Limits) -> nn.Module | None:
+def open_original(networks: NetworkOptions, fresh: FreshOptions, limits: Limits) -> nn.Module | None:
     """A network of ours says in its file what it is; a user's own comes from --model."""
     if networks.original is None:
         if fresh.unlabelled is not None:

@@ -50,7 +50,7 @@ def certificate_beside(
     _refuse_other_structure(pact, network, data, where=where)
     verdict = verify(pact, data, model=model, base=base, base_data=base_data)
     if not verdict.agreed:
-        raise PactError(f"its certificate is refused: {'; '.join(verdict.reasons)}", where=where)
+        raise PactError(f"its certificate is not agreed to: {verdict}", where=where)
     shell = None if model is None or not isinstance(pact.architecture, OwnModule) else model()
     same = _agreement(network.module, pact.to_module(shell, base=base), data)
     name = Path(path).name

@@ -15,6 +15,7 @@ from rich.text import Text
 from netpact.bounds import Estimate, Premise
 from netpact.bounds.logs import power_text
 from netpact.certificates import Certificate
+from netpact.certificates.statement import KIND, KIND_AS_RUN
 from netpact.core.errors import PactError
 from netpact.core.json import finite
 from netpact.reports.text import clean
@@ -86,7 +87,7 @@ def sort_bounds(rows: Sequence[Row]) -> list[Row]:
 
 def error_text(row: Row) -> str:
     """An estimate as it is, also far above 1; a certificate is rounded up."""
-    if row.kind == "certificate":
+    if row.kind in (KIND, KIND_AS_RUN):
         return str(Decimal(row.value).quantize(Decimal("0.0001"), ROUND_CEILING))
     if row.value < _PLAIN:
         return f"{row.value:.4g}"
@@ -102,8 +103,9 @@ def bound_table(rows: Sequence[Row], *, title: str) -> Table:
     result.add_column("capacity", justify="right", no_wrap=True)
     result.add_column("from")
     for row in sort_bounds(rows):
-        proven = row.kind == "certificate"
-        source = f"proven for {row.about or 'the network in its file'}" if proven else row.theorem
+        proven = row.kind == KIND
+        about = row.about or "the network in its file"
+        source = {KIND: f"proven for {about}", KIND_AS_RUN: f"as run, {about}"}.get(row.kind, row.theorem)
         name = clean(row.name) + ("*" if row.failing else "")
         cells = (name, error_text(row), row.kind, power_text(row.log10), clean(source))
         result.add_row(*(Text(cell) for cell in cells), style="bold" if proven else None)

@@ -146,7 +146,7 @@ def _bound_cell(row: Row) -> str:
     if row.bound is None:
         return "none"
     if row.proven is None:
-        return "refused"
+        return "refused" if row.agreed is False else f"{percent_up(row.bound)}<small>as run</small>"
     return percent_up(row.proven) + ("<small>vacuous</small>" if row.vacuous else "")
 
 

@@ -18,6 +18,7 @@ class Row:
     code_bits      what the certificate counts; None for the original network
     file           the .pact file the network is in
     agreed         whether verification agreed with the certificate; None if it has not been tried
+    as_run         the bound is about one program: it is shown as such, and proves nothing for other machines
     """
 
     name: str
@@ -31,6 +32,7 @@ class Row:
     code_bits: int | None = None
     file: str | None = None
     agreed: bool | None = None
+    as_run: bool = False
 
     def __post_init__(self) -> None:
         where = f"report row {self.name!r}"
@@ -58,8 +60,8 @@ class Row:
 
     @property
     def proven(self) -> float | None:
-        """The bound, unless verification refused it: a refused certificate proves nothing."""
-        return None if self.agreed is False else self.bound
+        """The bound, unless verification refused it, or it is about one program: those are not proven."""
+        return None if self.agreed is False or self.as_run else self.bound
 
     @property
     def guessing(self) -> float:

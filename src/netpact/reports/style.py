@@ -6,9 +6,9 @@ from netpact.reports.charts.looks import dark_rules
 
 _STYLE = """
 :root { color-scheme: light dark; --ground: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d8dee4; --soft: #f4f6f8;
-  --proven: #0072b2; }
+  --proven: #0072b2; --ran: #9a3d73; }
 @media (prefers-color-scheme: dark) { :root { --ground: #0f1419; --ink: #e6edf3; --muted: #9da7b3; --rule: #30363d;
-  --soft: #171d24; --proven: #56b4e9; } }
+  --soft: #171d24; --proven: #56b4e9; --ran: #d98cb8; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink);
   font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; overflow-wrap: anywhere; }
@@ -18,6 +18,10 @@ h2 { font-size: 1.15rem; margin: 2.5rem 0 .6rem; }
 p { max-width: 44rem; margin: 0 0 .8rem; }
 .claim { border-left: 4px solid var(--proven); padding: .2rem 0 .2rem 1.1rem; }
 .claim.weak { border-color: var(--muted); }
+.claim.ran { border-left-style: dashed; border-color: var(--ran); }
+.claim.ran .kind { color: var(--ran); }
+.claim + .claim { margin-top: 1.4rem; }
+.claim.further .sentence { font-size: 1.1rem; }
 .claim p { margin: 0; }
 .claim .kind { font-size: .85rem; font-weight: 600; color: var(--proven); }
 .claim.weak .kind { color: var(--muted); }

@@ -51,5 +51,5 @@ def bound_words(row: Row) -> str:
     if row.bound is None:
         return "none"
     if row.proven is None:
-        return "refused"
+        return "refused" if row.agreed is False else f"{percent_up(row.bound)} as run"
     return f"{percent_up(row.proven)} vacuous" if row.vacuous else percent_up(row.proven)

@@ -5,10 +5,13 @@ from pathlib import Path
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
-from netpact.cli.options import DataName, Delta, LimitOptions, PactFile, RunOptions
+from netpact.cli.hold_out_alone import AloneOptions, certify_alone, is_file
+from netpact.cli.options import DataName, Delta, LimitOptions, PactOrModel, RunOptions
 from netpact.cli.options_of import option
 from netpact.cli.originals import FreshOptions, NetworkOptions
 from netpact.cli.picture import look_around, print_picture
+from netpact.cli.statement_page import StatementPage
+from netpact.core.errors import PactError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +69,16 @@ class CountingOptions:
 
 
 def certify(
-    file: PactFile,
+    file: PactOrModel,
     data: DataName,
     statement: StatementOptions,
     counting: CountingOptions,
     networks: NetworkOptions,
     fresh: FreshOptions,
     limits: LimitOptions,
+    alone: AloneOptions,
     run: RunOptions,
+    show: StatementPage,
 ) -> None:
     """Certify a file: count the decoded network's errors on the training data and add a proven bound on its test error.
 
@@ -92,6 +97,8 @@ def certify(
 
     - --hold-out: the risk by fresh labelled samples, with 0 bits; with --original also that of the original
 
+    A network that is in no file, given as MODEL with --weights, gets a hold-out statement only: --hold-out and --out.
+
     With --arithmetic as-run the bound is about what netpact's evaluation computes with this torch on this machine;
     another machine may decide near ties otherwise. The message says so, and the bound pays for it.
 
@@ -104,6 +111,13 @@ def certify(
     from netpact.pacts.certification import keep_count, refuse_near_ties, state_risk
 
     run.set_threads()
+    if not is_file(file):
+        record = certify_alone(str(file), data, statement, fresh, alone, show)
+        if run.json:
+            print_json(record)
+        return
+    if alone.weights is not None or alone.out is not None:
+        raise PactError("only for a MODEL, without a .pact file", where="--weights, --out", hint="leave it out")
     case = open_case(file, data, networks, fresh, limits.limits())
     warn_about(case.data)
     subject = case.subject(repeats=statement.repeats)
@@ -137,5 +151,6 @@ def certify(
     if len(statements) > 1:
         people.print(joint_sentence(statements.values()), soft_wrap=True)
         record["joint_delta"] = joint_delta(statements.values())
+    show.write(statements, file=file)
     if run.json:
         print_json(record)

@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar, verdict_style
+from netpact.cli.hold_out_alone import verify_alone
 from netpact.cli.options import DataName, LimitOptions, PactFile, RunOptions
 from netpact.cli.options_of import option
 from netpact.cli.originals import FreshOptions, NetworkOptions
+from netpact.cli.statement_page import StatementPage
 from netpact.core.limits import Limits
 
 
@@ -34,6 +36,7 @@ def verify(
     fresh: FreshOptions,
     limits: VerifyLimits,
     run: RunOptions,
+    show: StatementPage,
 ) -> int:
     """Check a certificate from the file and the data alone: decode, count errors, recompute the bound, compare.
 
@@ -41,7 +44,8 @@ def verify(
     train it again by --retrain, which needs only file and data.
 
     With --original, --unlabelled and --hold-out, as they were given to certify, the other statements in the file are
-    checked as well; those that cannot be checked are named.
+    checked as well; those that cannot be checked are named. A hold-out statement by itself (FILE.json) needs --original
+    and --hold-out.
 
     A statement with arithmetic as run is checked with the torch and on the machine that verify runs on. Where its
     count is larger by near ties alone, the verdict is "undecided".
@@ -58,6 +62,8 @@ def verify(
     from netpact.pacts.verification import verify as check
 
     run.set_threads()
+    if file.suffix == ".json":
+        return verify_alone(file, data, networks, fresh, limits.limits(), show, as_json=run.json)
     if retrain and networks.base is not None:
         raise PactError("with --retrain the helper is trained again, and no base is read", where="--base")
     case = open_case(file, data, networks, fresh, limits.limits())
@@ -80,6 +86,7 @@ def verify(
     verdicts = [verdict, *beside.values()]
     if beside and all(verdicts):
         people.print(joint_sentence(one.certificate for one in verdicts if one.certificate is not None), soft_wrap=True)
+    show.write(pact.statements, file=file, verdicts={"certificate": verdict, **beside})
     if run.json:
         print_json(record)
     if not all(verdicts):

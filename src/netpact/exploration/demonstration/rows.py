@@ -54,6 +54,7 @@ def pact_row(key: str, folder: Path, data: Data, method: str) -> Row:
         code_bits=pact.code_bits,
         file=path.name,
         agreed=verdict.agreed,
+        as_run=pact.certificate.as_run,
     )
 
 

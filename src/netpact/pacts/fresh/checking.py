@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from netpact.certificates import FreshStatement, Tested, check_bound
+from netpact.certificates import FreshStatement, Identified, check_bound
 from netpact.certificates.names import quote
 from netpact.coding.format import Pact
 from netpact.datasets import Data
@@ -35,7 +35,7 @@ def check_fresh(
     *,
     called: str,
     count: Callable[[], Recount],
-    own: Mapping[str, Tested],
+    own: Mapping[str, Identified],
 ) -> Verdict:
     """Compare what can be compared without running a network; then count, and recompute the bound.
 
@@ -73,13 +73,13 @@ def check_fresh(
 
 
 def _in_own_words(
-    certificate: FreshStatement, drawn: Drawn, found: Recount, own: Mapping[str, Tested]
+    certificate: FreshStatement, drawn: Drawn, found: Recount, own: Mapping[str, Identified]
 ) -> tuple[FreshStatement, list[str]]:
     """The statement with the verifier's names, and a note for each that differs from the file's."""
     changes: dict[str, Any] = {**own, "fresh": drawn.fresh, "program": program_of(*own.values())}
     notes = []
     for key, network in own.items():
-        stated: Tested = getattr(certificate, key)
+        stated: Identified = getattr(certificate, key)
         if network.name != stated.name:
             notes.append(f"the network {quote(network.name)} is called {quote(stated.name)} in the file")
     if (note := other_program(certificate.program)) != "":

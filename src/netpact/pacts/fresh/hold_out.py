@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from netpact.certificates import HoldOutCertificate, Tested, risk_bound
+from netpact.certificates import HoldOutCertificate, Identified, risk_bound
 from netpact.coding.format import Compressed, Pact, as_pact
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
@@ -97,7 +97,7 @@ def state_hold_out(
     )
 
 
-def _open(network: Subject | nn.Module, arithmetic: str | None) -> tuple[nn.Module, Tested, str]:
+def _open(network: Subject | nn.Module, arithmetic: str | None) -> tuple[nn.Module, Identified, str]:
     if isinstance(network, Subject):
         return network.module, tested_file(network), "file"
     return network, tested_original(network, choose_arithmetic(arithmetic)), "original"

@@ -7,7 +7,7 @@ import hashlib
 import torch
 from torch import Tensor, nn
 
-from netpact.certificates import AS_RUN, Program, Tested
+from netpact.certificates import AS_RUN, Identified, Program
 from netpact.certificates.names import make_name
 from netpact.core.checks import check_choice, check_instance
 from netpact.core.errors import PactError
@@ -33,22 +33,22 @@ def stated_arithmetic(stated: str) -> str:
     return stated if stated in ORIGINAL_ARITHMETICS else ORIGINAL_ARITHMETIC
 
 
-def tested_original(original: nn.Module, arithmetic: str) -> Tested:
+def tested_original(original: nn.Module, arithmetic: str) -> Identified:
     check_original(original)
-    return Tested(name=make_name(name_network(original)), sha256=hash_network(original), arithmetic=arithmetic)
+    return Identified(name=make_name(name_network(original)), sha256=hash_network(original), arithmetic=arithmetic)
 
 
-def tested_file(subject: Subject) -> Tested:
+def tested_file(subject: Subject) -> Identified:
     name = subject.module_name or make_name(str(subject.header.architecture))
-    return Tested(name=name, sha256=hash_network(subject.module), arithmetic=subject.header.arithmetic)
+    return Identified(name=name, sha256=hash_network(subject.module), arithmetic=subject.header.arithmetic)
 
 
-def program_of(*networks: Tested) -> Program | None:
+def program_of(*networks: Identified) -> Program | None:
     """What is stated beside networks of which one is certified as run."""
     return this_program() if any(network.arithmetic == AS_RUN for network in networks) else None
 
 
-def compare_networks(found: Tested, stated: Tested, called: str) -> list[str]:
+def compare_networks(found: Identified, stated: Identified, called: str) -> list[str]:
     pairs = (("sha256", found.sha256, stated.sha256), ("arithmetic", found.arithmetic, stated.arithmetic))
     return [f"{called}'s {what} is {own}, the certificate says {said}" for what, own, said in pairs if own != said]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from netpact.certificates import Certificate, OriginalCertificate, Tested, check_bound
+from netpact.certificates import Certificate, Identified, OriginalCertificate, check_bound
 from netpact.coding.format import Pact, as_pact
 from netpact.core.progress import Progress
 from netpact.datasets import Data
@@ -76,9 +76,11 @@ def verify_original(
     return Verdict((), said, found.errors, own_bound, given=part.given, notes=tuple(dict.fromkeys(notes)))
 
 
-def _compare_statement(certificate: OriginalCertificate, tested: Tested, drawn: Drawn) -> tuple[list[str], list[str]]:
+def _compare_statement(
+    certificate: OriginalCertificate, tested: Identified, drawn: Drawn
+) -> tuple[list[str], list[str]]:
     """What can be compared without running a network."""
-    stated = Tested(
+    stated = Identified(
         name=certificate.original_name,
         sha256=certificate.original_sha256,
         arithmetic=certificate.original_arithmetic,
