@@ -219,7 +219,7 @@ def test_the_record() -> None:
 
 
 def test_quantities_are_those_of_the_record() -> None:
-    module = nn.Sequential(linear(pareto(2.5, (30, 40)).float()), nn.ReLU(), linear(pareto(3.0, (10, 30), 1).float()))
+    module = nn.Sequential(linear(pareto(2.5, (60, 40)).float()), nn.ReLU(), linear(pareto(3.0, (10, 60), 1).float()))
     data = vector_samples([[1.0] * 40, [0.5] * 40], classes=10)
     names = [
         *(
@@ -251,6 +251,11 @@ def test_quantities_are_those_of_the_record() -> None:
         assert layer.stable_beta.value == told.stable.beta
         assert layer.stable_scale.value == told.stable.scale
     assert any(words in str(found) for words in found.warnings)
+    first = tails.layers[0].weights
+    assert first is not None
+    assert first.fit.tail_count > 1000
+    assert f" {first.fit.tail_count:,} " in str(found)
+    assert "e+03" not in str(found)
     record: Any = found.to_json()
     assert record["warnings"] == list(found.warnings)
 

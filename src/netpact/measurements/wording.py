@@ -72,4 +72,6 @@ def lay_out(table: Sequence[Sequence[str]], *, names: int) -> list[str]:
 def _cell(quantity: Quantity | None) -> str:
     if quantity is None:
         return "-"
-    return f"{'' if quantity.exact else '~'}{quantity.value:.3g}"
+    value = quantity.value
+    count = float(value).is_integer() and 1000 <= value < 1e9  # of weights, say: not 1.47e+03
+    return f"{'' if quantity.exact else '~'}{f'{value:,.0f}' if count else f'{value:.3g}'}"
