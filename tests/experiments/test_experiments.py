@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def figure_2(folder: Path) -> Experiment:
-    return run_experiment("arora-fig2", preset="digits", seeds=1, out=folder)
+    return run_experiment("arora-fig2", preset="digits", seeds=1, out=folder, engine=Inline())
 
 
 def test_record(figure_2: Experiment) -> None:

@@ -75,8 +75,8 @@ KERNELS: Mapping[str, SimulationPreset] = MappingProxyType(
     {
         "quick": SimulationPreset(
             about="12 x 12 inputs with 8 channels, kernels 8 x 8 x 8, pooling 2 x 2, noise of standard deviation 0.1, "
-            "20 training sets for each size",
-            cases=_kernels(KernelCase((12, 12, 8), (8, 8, 8), (2, 2, 1), 8, 8, (800, 1600), 20, 0.1, 20_000)),
+            "12 training sets for each size",
+            cases=_kernels(KernelCase((12, 12, 8), (8, 8, 8), (2, 2, 1), 8, 8, (800, 1600), 12, 0.1, 20_000)),
             time=time_kernels,
         ),
         "full": SimulationPreset(
