@@ -8,16 +8,17 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-from methods.conformance import MethodConformance
+from methods.conformance import MethodConformance, compress_once
 
 import netpact
 from netpact.coding.format import seal
 from netpact.datasets import Data
-from netpact.methods import Method, Quantize, TernarySearch, compress
+from netpact.methods import Method, Quantize, TernarySearch
 from netpact.network import Network
 
 _FRESH = """
 import hashlib, sys, torch
+from methods.conformance import few
 from methods.digit_networks import train_linear
 from netpact.datasets import load_data
 from netpact.coding.format import seal
@@ -26,7 +27,7 @@ torch.set_num_threads(1)
 data = load_data("digits")
 network = train_linear(data)
 for method in METHODS_HERE:
-    print(hashlib.sha256(seal(compress(network, method, samples=data.train)).message).hexdigest())
+    print(hashlib.sha256(seal(compress(network, method, samples=few(data))).message).hexdigest())
 """
 
 _BAD_QUANTIZE: list[dict[str, Any]] = [
@@ -79,7 +80,7 @@ class TestTernaryShared(MethodConformance):
 
 class TestTernarySearch(MethodConformance):
     sizes: ClassVar[list[Method]] = [
-        TernarySearch(steps=120, restarts=1, bit_price=price, body_bits=bits)
+        TernarySearch(steps=60, restarts=1, bit_price=price, body_bits=bits)
         for price, bits in ((6.0, 3), (0.5, 4), (0.01, 6))
     ]
     bad: ClassVar[list[dict[str, Any]]] = [
@@ -100,7 +101,7 @@ class TestTernarySearch(MethodConformance):
 def test_a_fresh_process_gives_the_same_bytes(linear: Network, digits: Data) -> None:
     """One process for all methods: starting it costs more than the work."""
     methods = [law.sizes[0] for law in MethodConformance.__subclasses__() if law.linear]
-    here = [seal(compress(linear, method, samples=digits.train)).message for method in methods]
+    here = [seal(compress_once(linear, method, digits)).message for method in methods]
     tests, source = Path(__file__).parents[1], Path(netpact.__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", _FRESH.replace("METHODS_HERE", repr(methods))],
