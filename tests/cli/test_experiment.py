@@ -39,6 +39,8 @@ def test_table_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         str(out),
         "--figures",
         str(out / "drawn"),
+        "--engine",
+        "inline",
     ]
     assert run(command) == 0
     captured = capsys.readouterr()

@@ -66,14 +66,16 @@ def test_every_layer_in_the_box_stays_within_the_bound(name: str) -> None:
         layer = prepared(name, generator)
         h = torch.randn(6, *LAYERS[name][0], generator=generator, dtype=torch.float64)
         bound = lengths(h) * apart
+        distance = LayerDistance(weights=share * measure_size(layer).gain, shift=share)
+        box = widen(layer, distance)
         for trial in range(4):
-            distance = LayerDistance(weights=share * measure_size(layer).gain, shift=share)
             if isinstance(layer, nn.modules.batchnorm._BatchNorm):
                 other = prepared(name, generator)
                 distance = measure_distance(layer, other)
+                box = widen(layer, distance)
             else:
                 other = within(layer, distance, h[trial % 6].flatten(), generator)
-            allowed = follow(layer, widen(layer, distance), h, bound)
+            allowed = follow(layer, box, h, bound)
             known = follow(layer, compare(run=layer, other=other), h, bound)
             step = torch.randn(h.shape, generator=generator, dtype=torch.float64)
             step = step * (bound / lengths(step)).reshape(-1, *(1,) * (h.dim() - 1)) * (1 - 1e-9)
@@ -84,7 +86,7 @@ def test_every_layer_in_the_box_stays_within_the_bound(name: str) -> None:
                 single = copy.deepcopy(other).float()
                 if measure_distance(layer, single.double()).weights <= distance.weights:
                     # h itself is rounded: give that to the bound.
-                    allowed = follow(layer, widen(layer, distance), h, lengths(h.float().double() - h))
+                    allowed = follow(layer, box, h, lengths(h.float().double() - h))
                     assert bool((lengths(single.float()(h.float()) - layer(h)) <= allowed).all())
 
 
