@@ -36,7 +36,7 @@ from netpact.cli.commands.info import FileOptions
 from netpact.cli.file_description import describe_file
 from netpact.coding import Bits, Budget, Encoder
 from netpact.coding.coder import Model
-from netpact.coding.format import Compressed, Header, Pact, Slot, decode_message
+from netpact.coding.format import WHOLE, Compressed, Header, Pact, Slot, decode_message
 from netpact.coding.format.layout import find_slots
 from netpact.coding.format.loading import load_module
 from netpact.coding.format.message import _code, _code_header, _silent
@@ -100,17 +100,22 @@ def random_architecture(random: Random) -> Architecture:
 
 
 def random_step(random: Random) -> Step:
-    kind: Callable[..., Rewrite] = REWRITES[int(random.integers(len(REWRITES)))]
-    few = [1, 1, 2, 2, 3, 4, 8, 16, 1 << 30]
-    fields = {name: int(random.choice(few)) for name in REWRITES[kind.code].least}  # type: ignore[attr-defined]
-    return Step(int(random.integers(40)), kind(**fields))
+    few = [0, 1, 1, 2, 2, 3, 4, 8, 16, 255, 1 << 30]
+    while True:
+        kind: Callable[..., Rewrite] = REWRITES[int(random.integers(len(REWRITES)))]
+        fields = {name: int(random.choice(few)) for name in REWRITES[kind.code].least}  # type: ignore[attr-defined]
+        if "low" in fields:
+            fields["low"] = -fields["low"]
+        with suppress(PactError):  # some rewrites look at their fields at once
+            return Step(int(random.integers(40)), kind(**fields))
 
 
 def invented(random: Random) -> bytes:
     recorder, architecture = Recorder(), random_architecture(random)
     nothing = {"": CodedTensor(Zero(), np.zeros(0, dtype=np.int64), (1,))}
     steps = tuple(random_step(random) for _ in range(random.choice([0, 0, 0, 0, 1, 1, 2, 30])))
-    arithmetic = ("float32", "float64")[random.integers(2)]
+    whole = any(step.rewrite.name == WHOLE for step in steps)
+    arithmetic = WHOLE if whole else ("float32", "float64")[random.integers(2)]
     _code_header(recorder, Compressed(architecture, nothing, arithmetic, rewrites=steps), _silent)
     header = recorder.seen[: len(recorder.seen) if random.random() < 0.9 else int(random.integers(9))]
     inventor = Inventor(random, header)

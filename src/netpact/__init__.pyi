@@ -57,6 +57,7 @@ from netpact.methods import TruncatedSVD as TruncatedSVD
 from netpact.methods import Tucker as Tucker
 from netpact.methods import VectorCompress as VectorCompress
 from netpact.methods import VectorProject as VectorProject
+from netpact.methods import WholeNumber as WholeNumber
 from netpact.methods import advise_ranks as advise_ranks
 from netpact.methods import compress as compress
 from netpact.methods import remove_filters as remove_filters

@@ -37,7 +37,17 @@ from netpact.coding.forms import (
     matrix_sides,
 )
 from netpact.coding.forms.sparse import DROPPED
-from netpact.layers.rewrites import CPLayer, Fold, LowRankLayer, RemoveChannels, Step, TuckerLayer
+from netpact.layers.rewrites import (
+    CPLayer,
+    Fold,
+    LowRankLayer,
+    RemoveChannels,
+    Step,
+    ToWhole,
+    ToWholeClip,
+    ToWholePool,
+    TuckerLayer,
+)
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
 LINEAR, MLP, LENET5, CONV, ORIENTED = 1, 2, 3, 4, 5
@@ -190,6 +200,21 @@ class OwnNet(nn.Module):
         return self.last(torch.relu(self.middle_again(self.middle(hidden))) * self.mask)
 
 
+class WholeNet(nn.Module):
+    """What can become whole numbers beside layers with weights: a clamp, and an affine map for each channel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(6, 4)
+        self.clip = nn.ReLU6()
+        self.norm = nn.BatchNorm1d(4)
+        self.last = nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.norm(self.clip(self.first(x)))
+        return self.last(hidden + hidden)
+
+
 def compress_own(module: nn.Module, *, arithmetic: str = "float32", rewrites: tuple[Step, ...] = ()) -> Compressed:
     shapes = {slot.name: slot.shape for slot in own_slots(module, rewrites)}
     return Compressed(OwnModule((6,), 3), exact_tensors(shapes), arithmetic, rewrites=rewrites)
@@ -220,6 +245,24 @@ def compress_scaled(architecture: Architecture, *rewrites: Step) -> Compressed:
     return Compressed(architecture, tensors, rewrites=rewrites)
 
 
+def compress_whole(architecture: Architecture | OwnModule, *rewrites: Step) -> Compressed:
+    """Whole weights, biases of a coarser step, multipliers on a ladder."""
+    tensors = {}
+    if isinstance(architecture, OwnModule):
+        slots = own_slots(WholeNet(), rewrites)
+    else:
+        slots = plan_slots(architecture, rewrites)
+    for place, slot in enumerate(slots):
+        drawn = scatter(_size(slot.shape), modulus=15, salt=place)
+        if slot.name.endswith("multiplier"):
+            form = Scaled(Uniform(ShortFloat(2, 0)))
+            tensors[slot.name] = _tensor(form, slot.shape, np.concatenate([drawn, np.ones_like(drawn)]))
+        else:
+            step = ShortFloat(0 if slot.name.endswith("weight") else 3, 0)
+            tensors[slot.name] = _tensor(Uniform(step), slot.shape, drawn - 7)
+    return Compressed(architecture, tensors, "whole", rewrites=rewrites)
+
+
 def exact_tensors(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, CodedTensor]:
     """Positive float32 numbers, but for what counts batches or is a mask."""
     tensors = {name: exact(shape, place) for place, (name, shape) in enumerate(shapes.items())}
@@ -229,6 +272,9 @@ def exact_tensors(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, CodedTenso
             tensors[name] = CodedTensor(Uniform(ShortFloat(0, 0)), whole, shapes[name])
     return tensors
 
+
+FIRST_GRID = ToWhole(levels=255, low=0, high=255, gain=1, divide=0, shift=4, reach=0)
+INNER_GRID = ToWhole(levels=0, low=0, high=4095, gain=19, divide=8, shift=4, reach=5000)
 
 NETWORKS: Mapping[str, Compressed] = {
     "linear": compress(Architecture(LINEAR, (), (1, 8, 8), 10), ternary),
@@ -289,6 +335,26 @@ NETWORKS: Mapping[str, Compressed] = {
     "tucker-conv": compress_rewritten(
         Architecture(CONV, (3, 4), (2, 9, 8), 5), Step(1, TuckerLayer(3, 1)), Step(7, TuckerLayer(2, 3))
     ),
+    "whole-conv": compress_whole(
+        Architecture(CONV, (3, 4), (2, 9, 8), 5),
+        Step(1, ToWhole(levels=255, low=0, high=255, gain=1, divide=0, shift=6, reach=0)),
+        Step(4, ToWhole(levels=0, low=0, high=4000, gain=17, divide=8, shift=9, reach=900)),
+        Step(7, ToWholePool(multiplier=349525, shift=20)),
+        Step(9, ToWhole(levels=0, low=-127, high=127, gain=1, divide=0, shift=0, reach=0)),
+    ),
+    "whole-resnet": compress_whole(
+        Architecture(10, (8, 2, 1), (1, 8, 8), 3),
+        *(Step(number, Fold(1)) for number in (2, 7, 10, 16, 19, 26, 29)),
+        *(Step(number, FIRST_GRID if number == 1 else INNER_GRID) for number in (1, 6, 9, 15, 18, 25, 28, 35)),
+    ),
+    "own-whole": compress_whole(
+        OwnModule((6,), 3),
+        Step(3, Fold(0)),
+        Step(1, ToWhole(levels=16, low=-20, high=31, gain=3, divide=1, shift=4, reach=0)),
+        Step(2, ToWholeClip(low=0, high=96)),
+        Step(3, ToWhole(levels=0, low=0, high=96, gain=1, divide=0, shift=3, reach=400)),
+        Step(4, ToWhole(levels=0, low=-500, high=500, gain=5, divide=3, shift=0, reach=0)),
+    ),
     "own-cp": compress_own(
         OwnNet(),
         arithmetic="float64",
@@ -310,11 +376,13 @@ GOLDEN_3 = (
     "bottleneck",
     "shufflenet",
 )
-GOLDEN_4 = ("as-run", "sparse-matrix")
+GOLDEN_4 = ("as-run", "sparse-matrix", "whole-conv", "whole-resnet", "own-whole")
 GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4)
 
 
 def module_for(name: str) -> nn.Module | None:
+    if name == "own-whole":
+        return WholeNet()
     return OwnNet() if name.startswith("own") else None
 
 

@@ -68,9 +68,14 @@ REWRITES_OF_VERSION_3 = {
 }
 FORMS_OF_VERSION_3 = {14: "sketched", 15: "heavy-tail"}
 # And with version 4, since which the arithmetic is a number: the place in this list.
-ARITHMETICS_OF_VERSION_4 = ["float32", "float64", "as-run"]
+ARITHMETICS_OF_VERSION_4 = ["float32", "float64", "as-run", "whole"]
 NEWER = {4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
 FORMS_OF_VERSION_4 = {16: "sparse-matrix"}
+REWRITES_OF_VERSION_4 = {
+    5: ("whole", {"levels": 0, "low": None, "high": 0, "gain": 1, "divide": 0, "shift": 0, "reach": 0}),
+    6: ("whole-pool", {"multiplier": 1, "shift": 0}),
+    7: ("whole-clip", {"low": None, "high": 1}),
+}
 FAMILIES_OF_VERSION_3 = {14: "cp-vgg", 15: "cp-resnet", 16: "cp-wrn", 17: "bottleneck", 18: "shufflenet"}
 
 
@@ -123,12 +128,13 @@ def test_version_3_is_what_it_was() -> None:
 
 
 def test_version_4_is_what_it_was() -> None:
-    assert list(ARITHMETICS)[:3] == ARITHMETICS_OF_VERSION_4
-    assert [versions.ARITHMETICS_SINCE[name] for name in ARITHMETICS_OF_VERSION_4] == [1, 1, 4]
+    assert list(ARITHMETICS) == ARITHMETICS_OF_VERSION_4
+    assert [versions.ARITHMETICS_SINCE[name] for name in ARITHMETICS_OF_VERSION_4] == [1, 1, 4, 4]
     assert versions.ARITHMETICS_VERSION == 4
     assert {tag: form.name for tag, form in FORMS.items() if form.since == 4} == FORMS_OF_VERSION_4
-    assert not [code for code, kind in REWRITES.items() if kind.since == 4]
     assert 4 not in versions.FAMILIES_SINCE.values()
+    found = {code: (kind.name, dict(kind.least)) for code, kind in REWRITES.items() if kind.since == 4}
+    assert found == REWRITES_OF_VERSION_4
 
 
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)

@@ -15,7 +15,7 @@ import pytest
 from format.format_examples import GOLDEN, NETWORKS, module_for
 
 import netpact
-from netpact.coding.format import Compressed, Pact, is_relative, seal
+from netpact.coding.format import ARITHMETICS, Compressed, Pact, is_relative, seal
 from netpact.coding.forms import FORMS, Difference, Relative, unnest
 from netpact.layers.rewrites import REWRITES
 from netpact.models import FAMILIES
@@ -86,7 +86,7 @@ def test_the_files_are_of_every_kind(runs: Runs) -> None:
     assert forms == set(FORMS.values()) - {Relative, Difference}
     assert {network.architecture.id for network in networks} >= set(FAMILIES)
     assert {type(step.rewrite) for network in networks for step in network.rewrites} == set(REWRITES.values())
-    assert {network.arithmetic for network in networks} == {"float32", "float64"}
+    assert {network.arithmetic for network in networks} == set(ARITHMETICS)
     assert any(Path(file).parent == RECORDS for file in runs.files)
 
 

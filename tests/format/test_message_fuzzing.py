@@ -68,6 +68,8 @@ NETWORKS_TO_DAMAGE = [
     NETWORKS["cp-conv"],
     NETWORKS["cp-mlp"],
     NETWORKS["tucker-conv"],
+    NETWORKS["whole-conv"],
+    NETWORKS["whole-resnet"],
     NETWORKS["own-rewritten"],
     NETWORKS["own-cp"],
     NETWORKS["own"],

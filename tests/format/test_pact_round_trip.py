@@ -29,6 +29,7 @@ from torch import nn
 
 from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed, Pact, decode_message, encode_message, measure_message, module_slots, seal
+from netpact.coding.format.compressed import PRECISIONS
 from netpact.coding.forms import CodedTensor, Exact, Uniform
 from netpact.core.errors import PactError
 from netpact.models import Architecture, OwnModule, build
@@ -48,7 +49,7 @@ def test_the_module_holds_exactly_the_compressed_weights(name: str) -> None:
         np.testing.assert_array_equal(tensors[slot].double().numpy(), coded.weights())
     assert not module.training
     assert not any(parameter.requires_grad for parameter in module.parameters())
-    assert {p.dtype for p in module.parameters()} == {getattr(torch, compressed.arithmetic)}
+    assert {p.dtype for p in module.parameters()} == {getattr(torch, PRECISIONS[compressed.arithmetic])}
     assert pact.architecture == compressed.architecture
     assert pact.arithmetic == compressed.arithmetic
 

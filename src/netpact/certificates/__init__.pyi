@@ -20,6 +20,7 @@ from netpact.certificates.noise import clean_risk_bound as clean_risk_bound
 from netpact.certificates.original import OriginalCertificate as OriginalCertificate
 from netpact.certificates.original import add_bounds as add_bounds
 from netpact.certificates.program import AS_RUN as AS_RUN
+from netpact.certificates.program import WHOLE as WHOLE
 from netpact.certificates.program import Program as Program
 from netpact.certificates.second_opinion import Opinion as Opinion
 from netpact.certificates.second_opinion import check_bound as check_bound

@@ -13,7 +13,7 @@ from netpact.certificates.inputs import check_share, failure_probability, hex_di
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_name
-from netpact.certificates.program import AS_RUN
+from netpact.certificates.program import AS_RUN, WHOLE
 from netpact.certificates.statement import Statement
 from netpact.core.checks import check_choice, check_instance, check_integer
 from netpact.core.errors import PactError
@@ -22,9 +22,10 @@ MAX_BOX_BYTES = 1 << 16
 
 
 def refuse_as_run(arithmetic: str) -> None:
-    if arithmetic == AS_RUN:
+    if arithmetic in (AS_RUN, WHOLE):
         raise PactError(
-            "a box bounds every network near the one in the file: nothing is known of how one program runs those",
+            "a box bounds every network near the one in the file: nothing is known of how one program runs those, and "
+            "near whole numbers are none",
             where="arithmetic",
             hint="use a proven arithmetic, or fresh unlabelled samples",
         )

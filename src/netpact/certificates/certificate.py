@@ -22,7 +22,7 @@ from netpact.certificates.inputs import (
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_fingerprint, check_name, check_version
-from netpact.certificates.program import AS_RUN, Program, check_program
+from netpact.certificates.program import AS_RUN, WHOLE, Program, check_program
 from netpact.certificates.statement import Statement
 from netpact.core.checks import check_choice, check_flag, check_instance, check_integer
 from netpact.core.errors import PactError
@@ -47,7 +47,7 @@ ORDERS: Mapping[str, str] = MappingProxyType(
     }
 )
 # How the network is run: in a precision, whoever runs it; or by one program, which the certificate then states.
-PROVEN_ARITHMETICS = ("float32", "float64")
+PROVEN_ARITHMETICS = ("float32", "float64", WHOLE)
 ARITHMETICS = (*PROVEN_ARITHMETICS, AS_RUN)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from netpact.certificates.as_run_wording import as_run_by, near_tie_caution, program_declaration, program_premise
 from netpact.certificates.names import quote
+from netpact.certificates.program import WHOLE
 from netpact.core.percent import confidence, percent_up
 
 if TYPE_CHECKING:
@@ -69,6 +70,12 @@ def arithmetic(network: str, precision: str, program: Program | None = None) -> 
     """What the rounding bounds allow for, and what they rule out; or which program ran the network."""
     if program is not None:
         return program_premise(network, program)
+    if precision == WHOLE:
+        return (
+            f"Arithmetic: {network} computes with integers, below 2^24 in float32 and below 2^53 in float64 for "
+            "every input; so no sum is rounded, in whatever order, and every machine has the same logits. No TF32, no "
+            "bf16, no Winograd or Fourier convolution: those are not sums of integers."
+        )
     return (
         f"Arithmetic: {network} is evaluated in {precision}, its sums of products in any order, with or without fused "
         "multiply-add; numbers below the smallest normal one may be flushed to zero; exp, log, tanh and erf are "
@@ -119,9 +126,16 @@ def sentence(certificate: Certificate) -> str:
     return (
         f"{condition(certificate)} probability at least {confidence(certificate.delta)} over the draw of the "
         f"{samples}, the network in this file{as_run_by(certificate.program)} errs on at most "
-        f"{percent_up(certificate.bound)} of new samples from the same distribution.{_beside(certificate)}"
+        f"{percent_up(certificate.bound)} of new samples from the same distribution.{_whole(certificate)}"
+        f"{_beside(certificate)}"
         f"{near_tie_caution(certificate.near_ties, certificate.samples, certificate.program)}"
     )
+
+
+def _whole(certificate: Certificate) -> str:
+    if certificate.arithmetic != WHOLE:
+        return ""
+    return " Its logits are integers, the same on every machine."
 
 
 def _beside(certificate: Certificate) -> str:

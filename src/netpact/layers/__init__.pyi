@@ -24,3 +24,10 @@ from netpact.layers.skips import Residual as Residual
 from netpact.layers.skips import ShuffleStep as ShuffleStep
 from netpact.layers.skips import ZeroPaddedShortcut as ZeroPaddedShortcut
 from netpact.layers.tucker_conv import TuckerConv2d as TuckerConv2d
+from netpact.layers.whole.between import WholeClip as WholeClip
+from netpact.layers.whole.between import WholePool as WholePool
+from netpact.layers.whole.grid import WholeGrid as WholeGrid
+from netpact.layers.whole.layers import WholeAffine as WholeAffine
+from netpact.layers.whole.layers import WholeConv2d as WholeConv2d
+from netpact.layers.whole.layers import WholeLayer as WholeLayer
+from netpact.layers.whole.layers import WholeLinear as WholeLinear

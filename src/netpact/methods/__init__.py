@@ -22,6 +22,7 @@ from netpact.methods.truncated_svd import TruncatedSVD
 from netpact.methods.tucker import Tucker
 from netpact.methods.vector_compress import VectorCompress
 from netpact.methods.vector_project import VectorProject
+from netpact.methods.whole_number import WholeNumber
 
 __all__ = [
     "CP",
@@ -54,6 +55,7 @@ __all__ = [
     "UniformGrid",
     "VectorCompress",
     "VectorProject",
+    "WholeNumber",
     "advise_ranks",
     "compress",
     "describe_methods",

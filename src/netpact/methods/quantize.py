@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from netpact.coding.format import Compressed
 from netpact.core.checks import check_flag
+from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import code_network
 from netpact.methods.choices import importance_of
 from netpact.methods.grids import Grid, default_bits, make_grid
-from netpact.methods.method import METHODS
+from netpact.methods.method import METHODS, Method
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -53,6 +54,18 @@ class Quantize:
     ) -> Compressed:
         importance = importance_of(network.module, samples, rate=self.rate)
         return code_network(network, self._grid(), shared=self.shared, importance=importance)
+
+    def in_whole_numbers(self) -> Method:
+        """WholeNumber has an even grid with a step for each output channel, and at most 8 bits."""
+        from netpact.methods.whole_number import WholeNumber
+
+        if self.grid != "uniform" or self.shared or self.bits is None:
+            raise PactError(
+                "a network of whole numbers takes an even grid for each layer",
+                where="grid",
+                hint="Quantize(bits=2 to 8), or WholeNumber",
+            )
+        return WholeNumber(bits=self.bits)
 
     def _grid(self) -> Grid:
         return make_grid(self.grid, bits=self.bits, density=self.density, per_channel=self.per_channel, rate=self.rate)

@@ -41,7 +41,10 @@ def fold_batch_norm(module: AnyModule, data: Data | Samples | object = None) -> 
     source = as_data(data)
     network = trace(module, source)
     original = copy.deepcopy(network.module).double()
-    folded = _fold(network, copy.deepcopy(original))
+    folded, steps = fold_norms(network, copy.deepcopy(original))
+    if not steps:
+        raise PactError("there is no batch norm to fold", where=network.name)
+    folded.netpact_rewrites = (*network.rewrites, *steps)  # type: ignore[assignment]
     inputs, _ = next(iter(source.train.batches(PROBE)))
     _compare(original, folded, torch.from_numpy(inputs).double())
     with torch.no_grad():
@@ -52,19 +55,17 @@ def fold_batch_norm(module: AnyModule, data: Data | Samples | object = None) -> 
     return folded.float().eval()
 
 
-def _fold(network: Network, module: nn.Module) -> nn.Module:
+def fold_norms(network: Network, module: nn.Module) -> tuple[nn.Module, tuple[Step, ...]]:
+    """A float64 copy of the network's module, changed, and what was changed in it: nothing where there is no norm."""
     norms = {layer.name: None for layer in network.layers if layer.kind == "batch_norm"}
-    if not norms:
-        raise PactError("there is no batch norm to fold", where=network.name)
-    steps = []
+    steps = list[Step]()
     for name in norms:
         norm, host = module.get_submodule(name), _find_host(network, name)
         number = number_of(module, norm)
         place = number if host is None else number_of(module, module.get_submodule(host))
         steps.append(Step(number, Fold(number - place)))
         module = carry_fold(module, steps[-1])
-    module.netpact_rewrites = (*network.rewrites, *steps)  # type: ignore[assignment]
-    return module
+    return module, tuple(steps)
 
 
 def carry_fold(module: nn.Module, step: Step) -> nn.Module:

@@ -18,10 +18,11 @@ class CompressOptions:
     settings: tuple[str, ...] = option((), "NAME=VALUE", "An option of the method; may be repeated.", name="--set")
     fold: bool = option(False, None, "First fold batch norm into the layers before it: fewer numbers to encode.")
     arithmetic: str = option(
-        "float32",
+        "",
         "NAME",
-        "How the network is run and certified: float32 or float64 (proven for every run in that precision), or as-run "
-        "(for one stated program: this torch on this machine).",
+        "How the network is run and certified: float32 or float64 (proven for every run in that precision), whole "
+        "(integers, the same on every machine), or as-run (for one stated program: this torch on this machine).",
+        shown="float32; whole with --method whole",
     )
     overwrite: Overwrite = False
 
@@ -32,6 +33,7 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     `netpact methods` lists the methods (--method) with their options (--set). The most used ones:
 
     - quantize: bits=2..16, grid=uniform|codebook|ternary, per_channel=true|false
+    - whole: weights and activations as integers, the same logits on every machine; bits=2..8, activations=2..8
     - rate-aware: trains further with the length of the file in the loss; epochs, rate
     - cp, tucker: layers as chains of smaller ones; share=0..1, error=0..1, rank; `netpact ranks` recommends ranks
     - ternary-search: the last layer as signs, searched for so that the bound falls; steps, restarts
@@ -45,7 +47,7 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """
     from netpact.cli.models import trained_model
-    from netpact.coding.format import ARITHMETICS, seal
+    from netpact.coding.format import ARITHMETICS, WHOLE, seal
     from netpact.core.checks import check_choice
     from netpact.datasets import load_data
     from netpact.layers.rewrites import describe
@@ -57,16 +59,18 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
 
     run.set_threads()
     pact_place(options.out, overwrite=options.overwrite)
-    check_choice(options.arithmetic, ARITHMETICS, where="--arithmetic")
+    check_choice(options.arithmetic or ARITHMETICS[0], ARITHMETICS, where="--arithmetic")
     ground, ground_data = base.open()
-    name = options.method or ("quantize" if ground is None else "quantize-difference")
+    usual = "whole" if options.arithmetic == WHOLE else "quantize" if ground is None else "quantize-difference"
+    name = options.method or usual
     chosen = make_method(name, parse_settings(list(options.settings)), base=ground)
     source = load_data(data)
     warn_about(source)
     module = trained_model(model, source, weights=options.weights)
     network = trace(fold_batch_norm(module, source) if options.fold else module, source)
     with progress_bar(f"compressing {network.name}") as bar:
-        compressed = run_method(network, chosen, samples=source.train, arithmetic=options.arithmetic, progress=bar)
+        wanted = options.arithmetic or None
+        compressed = run_method(network, chosen, samples=source.train, arithmetic=wanted, progress=bar)
     pact = seal(compressed)
     # A base that cannot be certified with these data is refused now, not after the file has been given away.
     find_ground(compressed.split, source, ground, ground_data)

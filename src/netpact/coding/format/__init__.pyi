@@ -1,4 +1,5 @@
 from netpact.coding.format.compressed import ARITHMETICS as ARITHMETICS
+from netpact.coding.format.compressed import WHOLE as WHOLE
 from netpact.coding.format.compressed import Compressed as Compressed
 from netpact.coding.format.compressed import is_relative as is_relative
 from netpact.coding.format.layout import Slot as Slot

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from netpact.layers.rewrites import Step
 
 # How a network is run, and the precision of its numbers. Coded by place: append-only.
-PRECISIONS = MappingProxyType({"float32": "float32", "float64": "float64", "as-run": "float32"})
+PRECISIONS = MappingProxyType({"float32": "float32", "float64": "float64", "as-run": "float32", "whole": "float32"})
 ARITHMETICS = tuple(PRECISIONS)
+WHOLE = "whole"  # the arithmetic of networks with layers that the rewrite of this name has made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +42,13 @@ class Compressed(Displayed):
     def __post_init__(self) -> None:
         if self.arithmetic not in ARITHMETICS:
             raise one_of(self.arithmetic, ARITHMETICS, option="arithmetic")
+        whole = any(step.rewrite.name == WHOLE for step in self.rewrites)
+        if whole != (self.arithmetic == WHOLE):
+            raise PactError(
+                f"the arithmetic is {self.arithmetic}, and {'some' if whole else 'no'} layers are of whole numbers",
+                where="arithmetic",
+                hint="the method whole makes networks of whole numbers",
+            )
         if not self.tensors:
             raise PactError("a network without tensors cannot be compressed")
         if self.split is not None and not is_relative(self):

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from netpact.coding.format.arithmetic import keep_arithmetic
-from netpact.coding.format.compressed import PRECISIONS, Compressed, is_relative
+from netpact.coding.format.compressed import PRECISIONS, WHOLE, Compressed, is_relative
 from netpact.coding.format.layout import rewrite
 from netpact.coding.format.placing import MESSAGE, placed
 from netpact.coding.forms import CodedTensor, Weights, needs_base
@@ -67,6 +67,11 @@ def load_module(compressed: Compressed, module: nn.Module | None, base: Base | N
             raise PactError(f"the weights overflow {compressed.arithmetic}", where=name)
     for parameter in target.parameters():
         parameter.requires_grad_(False)
+    if compressed.arithmetic == WHOLE:
+        from netpact.layers.whole.proving import settle_layers  # few messages ask for it: the others import less
+
+        with placed(MESSAGE):
+            settle_layers(target)
     return target
 
 

@@ -27,7 +27,7 @@ FAMILIES_SINCE: Mapping[int, int] = {
     **dict.fromkeys((0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13), 1),
     **dict.fromkeys((14, 15, 16, 17, 18), 3),
 }
-ARITHMETICS_SINCE: Mapping[str, int] = {"float32": 1, "float64": 1, "as-run": 4}
+ARITHMETICS_SINCE: Mapping[str, int] = {"float32": 1, "float64": 1, "as-run": 4, "whole": 4}
 PROJECTIONS_SINCE: Mapping[str, int] = {"hadamard": 1, "signs": 1}
 
 # Families whose last size is a choice among few: the view of the stem (5), how batch norm stands (9 to 18).

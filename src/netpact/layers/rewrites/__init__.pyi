@@ -13,3 +13,6 @@ from netpact.layers.rewrites.rewrite import number_of as number_of
 from netpact.layers.rewrites.rewrite import replace_part as replace_part
 from netpact.layers.rewrites.table import REWRITES as REWRITES
 from netpact.layers.rewrites.tucker_layer import TuckerLayer as TuckerLayer
+from netpact.layers.rewrites.whole import ToWhole as ToWhole
+from netpact.layers.rewrites.whole import ToWholeClip as ToWholeClip
+from netpact.layers.rewrites.whole import ToWholePool as ToWholePool

@@ -10,7 +10,16 @@ from netpact.layers.rewrites.rewrite import Rewrite
 
 # Append only: files depend on it. A code that is new needs a new decoder version.
 _NAMES: Mapping[int, str] = MappingProxyType(
-    {0: "LowRankLayer", 1: "Fold", 2: "RemoveChannels", 3: "CPLayer", 4: "TuckerLayer"}
+    {
+        0: "LowRankLayer",
+        1: "Fold",
+        2: "RemoveChannels",
+        3: "CPLayer",
+        4: "TuckerLayer",
+        5: "ToWhole",
+        6: "ToWholePool",
+        7: "ToWholeClip",
+    }
 )
 
 

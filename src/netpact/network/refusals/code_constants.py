@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from netpact.core.errors import PactError
+from netpact.layers.whole.layers import WholeLayer
 from netpact.network.refusals.code_walk import CodeWalk
 
 # 64 numbers are 256 bytes, as much as a whole message: no honest forward holds as many fractions.
@@ -69,9 +70,12 @@ class Constant:
         return f"{self.place} ({', '.join(f'{count:,} {what}' for count, what in parts if count)})"
 
 
-def check_constants(module: nn.Module) -> None:
-    """Refuse a module whose code reaches many numbers; warn of few, and of what cannot be looked into."""
-    problem, doubts = look_for_constants(module)
+def check_constants(module: nn.Module, *, opened: bool = False) -> None:
+    """Refuse a module whose code reaches many numbers; warn of few, and of what cannot be looked into.
+
+    opened  from a message, after it was looked at as it was made: the grids of whole-number layers are the message's
+    """
+    problem, doubts = look_for_constants(module, opened=opened)
     where = type(module).__name__
     if problem:
         raise PactError(problem, where=where, hint=_HINT)
@@ -80,11 +84,12 @@ def check_constants(module: nn.Module) -> None:
         warnings.warn(said, ConstantsWarning, stacklevel=3)
 
 
-def look_for_constants(module: nn.Module) -> tuple[str, tuple[str, ...]]:
+def look_for_constants(module: nn.Module, *, opened: bool = False) -> tuple[str, tuple[str, ...]]:
     """What has to be refused, or "", and what is doubtful."""
+    grids = {id(vars(part.grid)) for part in module.modules() if opened and isinstance(part, WholeLayer)}
     tensors = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
     walk = CodeWalk(module)
-    found = sorted(_measure(walk, tensors), key=lambda one: -(one.numbers + one.whole + one.content))
+    found = sorted(_measure(walk, tensors, grids), key=lambda one: -(one.numbers + one.whole + one.content))
     numbers, whole, content = (sum(getattr(one, name) for one in found) for name in ("numbers", "whole", "content"))
     listed = ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more places" if len(found) > 5 else "")
     if numbers > MOST_NUMBERS or whole > MOST_WHOLE or content > MOST_BYTES:
@@ -97,10 +102,13 @@ def look_for_constants(module: nn.Module) -> tuple[str, tuple[str, ...]]:
     return "", tuple(doubts)
 
 
-def _measure(walk: CodeWalk, own: set[int]) -> Iterable[Constant]:
-    """The constants. Fractions met one by one count once each: a hundred layers with one eps hold one number."""
+def _measure(walk: CodeWalk, own: set[int], counted: set[int]) -> Iterable[Constant]:
+    """The constants. Fractions met one by one count once each: a hundred layers with one eps hold one number.
+
+    own, counted  tensors and containers that a message holds
+    """
     fractions: dict[float | complex, str] = {}
-    inside: set[int] = set()  # containers that were counted with the one around them
+    inside = set(counted)  # containers that were counted with the one around them
     for place, value in walk.objects:
         if isinstance(value, (float, complex)):
             fractions.setdefault(value, place)

@@ -69,7 +69,7 @@ def open_own_module(
         x = torch.from_numpy(inputs)
         outputs = [module(x.to(next(module.parameters()).dtype)) for module in loaded]
         _refuse_foreign(loaded[0], x[:_FEW])
-    check_constants(loaded[0])  # again: what a first run has kept shows now
+    check_constants(loaded[0], opened=True)  # again: what a first run has kept shows now
     if not all(torch.equal(outputs[0], other) for other in outputs[1:]):
         raise PactError(
             "two copies of the module, filled from one message, compute different things: it keeps state elsewhere",

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from netpact.certificates.program import AS_RUN
+from netpact.certificates.program import AS_RUN, WHOLE
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Samples, mixed_batches
@@ -58,9 +58,14 @@ class CountingRun(Protocol):
 
 
 def open_run(module: nn.Module, arithmetic: str, *, patient: bool = True) -> CountingRun:
-    """The run that counts errors in this arithmetic: with rounding bounds, or by one program, which has none."""
-    from netpact.network.as_run import AsRun  # it needs what is here
+    """The run that counts errors in this arithmetic: with rounding bounds; or in integers, or by one program, which
+    have none.
+    """
+    from netpact.network.as_run import AsRun  # they need what is here
+    from netpact.network.whole_run import WholeRun
 
+    if arithmetic == WHOLE:
+        return WholeRun(module)
     return AsRun(module) if arithmetic == AS_RUN else ToleranceRun(module, arithmetic, patient=patient)
 
 

@@ -11,6 +11,7 @@ from netpact.certificates import AS_RUN
 from netpact.core.progress import Progress
 from netpact.datasets import Samples, mixed_batches
 from netpact.network import open_run, refuse_bad_logits, this_program
+from netpact.network.whole_run import WholeRun
 
 _BATCH = 256
 
@@ -33,6 +34,7 @@ def count_anew(module: nn.Module, samples: Samples, arithmetic: str, progress: P
 
     A near tie is a sample whose label has the highest logit of all, though not surely. With arithmetic as run: one
     whose second highest logit is within the tolerance of the highest.
+    Of a network of whole numbers some samples are computed a second time, in integers.
     """
     run, tolerance = open_run(module, arithmetic), this_program().tolerance if arithmetic == AS_RUN else None
     wrong = near = seen = undecided = 0
@@ -59,4 +61,6 @@ def count_anew(module: nn.Module, samples: Samples, arithmetic: str, progress: P
         if progress is not None:
             progress(seen, samples.count)
     run.finish()
+    if isinstance(run, WholeRun):
+        run.check_in_integers()
     return Recount(wrong, seen, near, undecided)
