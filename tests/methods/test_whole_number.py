@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from methods.conformance import MethodConformance
+from methods.conformance import MethodConformance, compress_once
 from network.whole_nets import Drawn, samples
 from torch import Tensor, nn
 
@@ -39,7 +39,7 @@ class TestWholeNumber(MethodConformance):
     def test_every_tensor_is_coded(self, network: Network, digits: Data) -> None:
         """Batch norm is folded: its buffers are no longer there."""
         for method in self.sizes:
-            compressed = self.run(method, network, digits)
+            compressed = compress_once(network, method, digits)
             assert [(name, tensor.shape) for name, tensor in compressed.tensors.items()] == [
                 (slot.name, slot.shape) for slot in own_slots(network.module, compressed.rewrites)
             ]
