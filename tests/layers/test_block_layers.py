@@ -161,3 +161,12 @@ def test_wrong_sizes_are_named() -> None:
         Bottleneck(16, 4, 12, shortcut="identity")
     with pytest.raises(PactError, match="dimensions"):
         DepthwiseSeparable(16, 4, dimensions=4)
+
+
+def test_one_block_has_roughly_t_times_the_parameters() -> None:
+    """ "Rethinking compressed CNNs" 2021, A.5.2: "roughly 1 : 2 : 4" for t = 1, 2, 4, in the first group of both."""
+    resnext = [ResNeXt(64 * t, 64, 64 * t, cardinality=32).body for t in (1, 2, 4)]
+    shuffled = [ShuffleUnit(116 * t, 58, 58 * t).body for t in (1, 2, 4)]
+    for blocks, expected in ((resnext, (1.86, 3.57)), (shuffled, (1.90, 3.70))):
+        first, *larger = (sum(p.numel() for p in block.parameters()) for block in blocks)
+        assert [count / first for count in larger] == pytest.approx(expected, abs=0.01)

@@ -57,6 +57,18 @@ class Joined(nn.Module):
         return torch.relu(self.mix(torch.cat([self.left(x), self.right(x)], dim=1)))
 
 
+class Halved(nn.Module):
+    """A separable block that reads one half of the channels, and has two kernels for each."""
+
+    def __init__(self, t: int) -> None:
+        super().__init__()
+        self.block = Bottleneck(FIRST, 4, 4 * t)
+        self.depthwise, self.pointwise = conv(2 * t, 4 * t, 3, groups=2 * t), conv(4 * t, 4 * t * t)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.pointwise(torch.relu(self.depthwise(self.block(x).chunk(2, dim=1)[0])))
+
+
 def bottlenecks(t: int) -> nn.Sequential:
     blocks = Bottleneck(FIRST, 4, 4 * t), Bottleneck(4 * t, 4, 4 * t), Bottleneck(4 * t, 6, 6 * t, stride=2)
     return classifier(*blocks, Bottleneck(6 * t, 6, 6 * t), channels=6 * t, first=FIRST)
@@ -107,6 +119,7 @@ SAMPLES = {
     "CP and Tucker layers": decomposed,
     "one's own block": own_names,
     "a gate": lambda t: classifier(Gated(4 * t), channels=4 * t, first=FIRST),
+    "one half": lambda t: classifier(Halved(t), channels=4 * t * t, first=FIRST),
     "side by side": lambda t: classifier(Joined(4 * t, 6 * t), channels=10, first=FIRST),
 }
 
@@ -261,6 +274,24 @@ class Added(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x + self.block(x)
+
+
+class Later(nn.Module):
+    """The rank of the separable block is the K of the second, and its outputs are added to those of the first."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first, self.second = Bottleneck(FIRST, 4, channels), Bottleneck(channels, 4, channels, shortcut="none")
+        self.third = DepthwiseSeparable(channels, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.first(x)
+        return y + self.third(self.second(y))
+
+
+def test_ranks_that_follow_from_later_blocks() -> None:
+    network = classifier(Later(8), channels=8, first=FIRST)
+    assert shapes(netpact.straighten(network, X)) == shapes(classifier(Later(4), channels=4, first=FIRST))
 
 
 def test_one_obstacle_does_not_stop_the_others() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -71,21 +71,30 @@ class _Solver:
             self.reasons |= {block.name: why for block in self._blocks.pop(number, [])}
 
     def solve(self) -> dict[int, int]:
+        while True:
+            chosen = self._settle()
+            clashes = {number: wanted for number, wanted in self._wants(chosen) if len(set(wanted.values())) > 1}
+            if not clashes:
+                self._explain(chosen)
+                return chosen
+            for number, wanted in clashes.items():
+                self._clash(number, wanted)
+
+    def _settle(self) -> dict[int, int]:
+        """Sizes on which the blocks of each number agree, as far as they do."""
         chosen: dict[int, int] = {}
-        for _ in range(len(self._cores) + 2):
+        for _ in range(len(self._cores) + 1):
             before = dict(chosen)
-            for number, blocks in list(self._blocks.items()):
-                wanted = {block.name: self._wanted(block, chosen) for block in self._deciding(blocks)}
-                if len(set(wanted.values())) > 1:
-                    self._clash(number, wanted)
-                    chosen.pop(number, None)
-                    continue
-                [size] = set(wanted.values())
-                chosen = {**chosen, number: size} if size != blocks[0].K else _without(chosen, number)
+            for number, wanted in self._wants(chosen):
+                if len(sizes := set(wanted.values())) == 1:
+                    chosen[number] = sizes.pop()
             if chosen == before:
                 break
-        self._explain(chosen)
-        return chosen
+        return {number: size for number, size in chosen.items() if size != self._blocks[number][0].K}
+
+    def _wants(self, chosen: Mapping[int, int]) -> Iterator[tuple[int, dict[str, int]]]:
+        for number, blocks in self._blocks.items():
+            yield number, {block.name: self._wanted(block, chosen) for block in self._deciding(blocks)}
 
     def _deciding(self, blocks: list[Block]) -> list[Block]:
         """Both halves of a ShuffleNet unit have equally many channels; the one with the block says how many."""
@@ -113,7 +122,3 @@ class _Solver:
                 elif number not in chosen:
                     told = "is" if round(self._ratio * block.R) == block.K else "is not above"
                     self.reasons[block.name] = f"K / R = {block.ratio:.3g} {told} {float(self._ratio):g}"
-
-
-def _without(chosen: Mapping[int, int], number: int) -> dict[int, int]:
-    return {key: size for key, size in chosen.items() if key != number}
