@@ -82,6 +82,13 @@ def test_a_lower_rank_is_seen() -> None:
     assert (found.weights, found.data, found.output) == (2, 2, 2)
 
 
+def test_activations_that_work_in_place() -> None:
+    torch.manual_seed(0)
+    layers = conv(16, 6), conv(6, 4, 3), conv(4, 12), nn.ReLU(inplace=True)
+    found = ranks_of(nn.Sequential(*layers), channels=12)
+    assert (found.data, found.output) == (4, 12)
+
+
 def test_a_batch_norm_that_silences_channels() -> None:
     torch.manual_seed(2)
     block: Any = Bottleneck(16, 6, 12)
