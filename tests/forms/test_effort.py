@@ -81,6 +81,7 @@ CASES: dict[str, tuple[Form, Symbols, tuple[int, ...]]] = {
     "sparse, exact": (Sparse(Exact()), RANDOM.integers(0, 1 << 30, SIZE), (SIZE,)),
     "sparse matrix, all kept": (SparseMatrix(Uniform(STEP)), RANDOM.integers(1 << 9, 1 << 32, SIZE), (256, 256)),
     "sparse matrix": (SparseMatrix(BOOK), some(0.3, RANDOM.integers(0, 256, SIZE)), (256, 256)),
+    "sparse matrix, one plane": (SparseMatrix(Ternary(STEP)), some(0.05, signed(1, 4 * SIZE)), (512, 512)),
     "sparse matrix, rare": (SparseMatrix(Ternary(STEP)), some(0.005, signed(1)), (64, 4, 16, 16)),
     "sparse matrix, a vector": (SparseMatrix(Ternary(STEP)), some(0.3, signed(1)), (SIZE,)),
     "projected": (Projected(BOOK, SIZE, "hadamard"), RANDOM.integers(0, 256, SIZE), (SIZE,)),

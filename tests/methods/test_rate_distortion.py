@@ -10,11 +10,13 @@ import pytest
 from netpact import MagnitudePrune, Quantize, RandomPrune, compress, seal
 from netpact.coding import Contexts, Meter
 from netpact.coding.forms import Codebook, CodedTensor, Marked, Scaled, SparseMatrix, Uniform, Zero
+from netpact.coding.forms.sparse import DROPPED
 from netpact.core.errors import PactError
 from netpact.datasets import Data
 from netpact.methods.approximations import PrunedEntries
 from netpact.methods.grids import CodebookGrid, Grid, PerChannel, Priced, TernaryGrid, UniformGrid, make_grid
-from netpact.methods.rate_distortion import trade_bits
+from netpact.methods.rate_costs import Pricing
+from netpact.methods.rate_distortion import RateDistortion, trade_bits
 from netpact.methods.sparse_forms import shortest_sparse
 from netpact.network import Network
 
@@ -93,6 +95,43 @@ def test_price_zero_is_plain_rounding(grid: Grid) -> None:
         assert np.array_equal(pruned.symbols, PrunedEntries(values).code(grid).symbols)
 
 
+def test_what_would_be_worse_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = UniformGrid(4).round(DENSE)
+    monkeypatch.setattr(RateDistortion, "_propose", lambda self, symbols, pricing: np.roll(symbols, 1))
+    [traded] = trade_bits([plain], [DENSE], price=0.1)
+    assert np.array_equal(traded.symbols, plain.symbols)
+
+
+def test_zeros_stay_where_they_are_the_dearest_symbol() -> None:
+    values = np.ones(SHAPE)
+    values[::10, ::20] = 0.0
+    coded = PrunedEntries(values).code(Priced(TernaryGrid(1.0), 5.0))
+    assert np.array_equal(coded.weights() == 0, values == 0)
+
+
+def test_the_price_of_a_place_is_what_the_coder_would_save() -> None:
+    """One kept weight after another is left out, in rows and columns of all fillings, and the rest coded again."""
+    coded = PrunedEntries(PRUNED).code(UniformGrid(4))
+    assert isinstance(coded.form, SparseMatrix)
+    prices = Pricing.of(coded.form, coded.symbols).prices([coded])
+
+    def bits(symbols: Any) -> float:
+        meter = Meter()
+        coded.form.code_symbols(meter, symbols, coded.shape, Contexts())
+        return meter.total
+
+    whole, off = bits(coded.symbols), []
+    for entry in np.flatnonzero(coded.symbols != DROPPED)[::5]:
+        less = coded.symbols.copy()
+        less[entry] = DROPPED
+        chosen = np.searchsorted(prices.alphabet, [coded.symbols[entry], DROPPED])
+        dear, cheap = prices.bits(chosen, np.array([entry, entry]))
+        off.append(dear - cheap - (whole - bits(less)))
+    assert len(off) > 30
+    assert abs(np.median(off)) < 1.0
+    assert np.quantile(np.abs(off), 0.8) < 2.0
+
+
 def test_a_higher_price_takes_fewer_bits_and_more_error() -> None:
     found = []
     for price in (0.0, 0.05, 0.2, 1.0):
@@ -161,5 +200,5 @@ def test_bad_rates_are_refused() -> None:
     for rate in (-0.1, float("nan"), float("inf"), "much"):
         with pytest.raises(PactError, match="rate"):
             Quantize(rate=rate)  # type: ignore[arg-type]
-    with pytest.raises(PactError, match="bits, with a rate,: must be an integer from 1 to 10, got 12"):
+    with pytest.raises(PactError, match="bits: with a rate at most 10 are allowed, got 12"):
         MagnitudePrune(bits=12, rate=0.1)

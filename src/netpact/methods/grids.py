@@ -13,6 +13,7 @@ from netpact.coding import ShortFloat
 from netpact.coding.forms import MAX_CODEBOOK_BITS, CodedTensor, Scaled, Symbols, Uniform, Zero, matrix_sides
 from netpact.coding.forms.scaled import MOST_SCALE, SCALES_PER_OCTAVE, scale_values
 from netpact.core.checks import check_choice, check_flag, check_integer, check_number
+from netpact.core.errors import PactError
 from netpact.methods import fitting
 from netpact.methods.fitting import Array
 from netpact.methods.rate_distortion import MOST_PRICED_BITS, trade_bits
@@ -220,6 +221,7 @@ def make_grid(
         check_integer(bits, where="bits", least=_TERNARY_BITS, most=_TERNARY_BITS)
     grid: Grid = ternary if name == "ternary" else UniformGrid(bits) if name == "uniform" else CodebookGrid(bits)
     if check_number(rate, where="rate", least=0):
-        check_integer(bits, where="bits, with a rate,", least=1, most=MOST_PRICED_BITS)
+        if bits > MOST_PRICED_BITS:
+            raise PactError(f"with a rate at most {MOST_PRICED_BITS} are allowed, got {bits}", where="bits")
         grid = Priced(grid, rate)
     return PerChannel(grid) if check_flag(per_channel, where="per_channel") else grid

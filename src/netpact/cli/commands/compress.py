@@ -32,7 +32,8 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
 
     `netpact methods` lists the methods (--method) with their options (--set). The most used ones:
 
-    - quantize: bits=2..16, grid=uniform|codebook|ternary, per_channel=true|false
+    - quantize: bits=2..16, grid=uniform|codebook|ternary, per_channel=true|false; rate=0.1: fewer bits for some error
+    - magnitude-prune: keep=0..1 of the weights, or unit=filters; keep=1 writes a network that is pruned; bits, rate
     - whole: weights and activations as integers, the same logits on every machine; bits=2..8, activations=2..8
     - rate-aware: trains further with the length of the file in the loss; epochs, rate
     - cp, tucker: layers as chains of smaller ones; share=0..1, error=0..1, rank; `netpact ranks` recommends ranks
