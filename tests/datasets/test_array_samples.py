@@ -115,12 +115,9 @@ def test_bad_labels(labels: object, words: str) -> None:
     ("x", "words"),
     [
         (np.ones(6), r"inputs must have shape .* got \(6,\)"),
-        (np.ones((6, 1, 2, 3, 4)), "inputs must have shape"),
         (np.ones((6, 0)), "inputs must have shape"),
         (np.float32(3), r"inputs must have shape .* got \(\)"),
         (np.array([[object()]] * 6), "got object"),
-        (np.ones((6, 2), dtype=np.int64), r"got int64 \(use astype\(np.uint8\)"),
-        (np.ones((6, 2), dtype=bool), "got bool"),
         (np.ones((6, 2), dtype=complex), "got complex128"),
         (np.ma.masked_array(np.ones((6, 2))), "masked"),
         ([[1.0], [1.0, 2.0]], "cannot be converted to an array"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,11 @@ class WholeNet(nn.Module):
         return self.last(hidden + hidden)
 
 
+def with_output(compressed: Compressed, output: str) -> Compressed:
+    assert isinstance(compressed.architecture, OwnModule)
+    return replace(compressed, architecture=replace(compressed.architecture, output=output))
+
+
 def compress_own(module: nn.Module, *, arithmetic: str = "float32", rewrites: tuple[Step, ...] = ()) -> Compressed:
     shapes = {slot.name: slot.shape for slot in own_slots(module, rewrites)}
     return Compressed(OwnModule((6,), 3), exact_tensors(shapes), arithmetic, rewrites=rewrites)
@@ -304,6 +310,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "heavy-tail": compress(Architecture(MLP, (9, 5), (7,), 3), kept_in_noise),
     "sketched": compress(Architecture(MLP, (24, 20), (30,), 3), sketched),
     "own": compress_own(OwnNet()),
+    "own-output": with_output(compress_own(OwnNet()), "logits"),
     "own in float64": compress_own(OwnNet(), arithmetic="float64"),
     "rewritten-conv": compress_rewritten(
         Architecture(CONV, (3, 4), (2, 9, 8), 5),
@@ -376,7 +383,7 @@ GOLDEN_3 = (
     "bottleneck",
     "shufflenet",
 )
-GOLDEN_4 = ("as-run", "sparse-matrix", "whole-conv", "whole-resnet", "own-whole")
+GOLDEN_4 = ("as-run", "sparse-matrix", "whole-conv", "whole-resnet", "own-whole", "own-output")
 GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from netpact.core.checks import check_integer, plain
 from netpact.core.errors import PactError
+from netpact.datasets.layout import check_integers, join_arrays
 
 MAX_CLASSES = 65_536  # a label beyond this is not a class number but a mistake
 _CHANNELS = (1, 3)
@@ -33,20 +34,36 @@ def to_array(value: object, *, where: str) -> NDArray[Any]:
     return array
 
 
+def to_inputs(value: object, *, where: str) -> NDArray[Any]:
+    """An array; from several, by name or in order, one array of records."""
+    if not isinstance(value, (Mapping, tuple)):
+        return to_array(value, where=where)
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value)
+    return join_arrays({str(key): to_array(part, where=f"{where}, {key}") for key, part in parts}, where=where)
+
+
 def check_inputs(x: NDArray[Any], *, where: str, first: int = 0) -> NDArray[Any]:
-    """uint8 or finite float32 inputs of shape (n, *input_shape), channels first; `first` is the index of x[0].
+    """uint8, finite float32 or integer inputs of shape (n, *input_shape), channels first; `first` is the index of x[0].
 
     (n, h, w) gets a channel axis. uint8 (n, h, w, c) with 1 or 3 channels becomes (n, c, h, w), unless the second axis
     already looks like the channels. Float inputs keep their axes: nobody can know what they mean.
     """
+    if x.ndim > 4 and x.dtype.kind == "f":
+        x = join_arrays([x], where=where)
+    if x.dtype.names is not None:
+        return _check_records(x, where=where, first=first)
     if x.ndim not in (2, 3, 4) or 0 in x.shape[1:]:
         raise PactError(
             f"inputs must have shape (n, features), (n, h, w), (n, c, h, w) or, as uint8, (n, h, w, c); got {x.shape}",
             where=where,
+            hint='any other shape by name: {"x": array}, after the argument of forward',
         )
+    if x.dtype != np.uint8 and x.dtype.kind in "iub":
+        check_integers(x, where=where, first=first)
+        return x.astype(np.int64 if x.dtype.kind != "b" else np.bool_, copy=False)
     if x.dtype != np.uint8 and x.dtype.kind != "f":
         raise PactError(
-            f"inputs must be uint8 images or floating-point numbers, got {x.dtype}",
+            f"inputs must be uint8 images, floating-point numbers or integers, got {x.dtype}",
             where=where,
             hint="use astype(np.uint8) for images with values 0 to 255, astype(np.float32) for anything else",
         )
@@ -55,6 +72,20 @@ def check_inputs(x: NDArray[Any], *, where: str, first: int = 0) -> NDArray[Any]
     elif x.ndim == 4 and x.dtype == np.uint8 and x.shape[3] in _CHANNELS and x.shape[1] not in _CHANNELS:
         x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
     return x if x.dtype == np.uint8 else _finite_float32(x, where=where, first=first)
+
+
+def _check_records(x: NDArray[Any], *, where: str, first: int) -> NDArray[Any]:
+    if x.ndim != 1 or not x.dtype.names:
+        raise PactError(f"several inputs are one record for each sample, got shape {x.shape}", where=where)
+    for name in x.dtype.names:
+        part, place = x[name], f"{where}, input {name}"
+        if 0 in part.shape[1:]:
+            raise PactError(f"an input without entries: {part.shape}", where=place)
+        if part.dtype.kind == "f":
+            _finite_float32(part.reshape(len(part), -1), where=place, first=first)
+        elif part.dtype != np.uint8:
+            check_integers(part, where=place, first=first)
+    return join_arrays({name: x[name] for name in x.dtype.names}, where=where)
 
 
 def _finite_float32(x: NDArray[Any], *, where: str, first: int) -> NDArray[np.float32]:
@@ -128,6 +159,9 @@ def as_network_input(x: NDArray[Any]) -> NDArray[np.float32]:
     A fixed function of each sample alone. Data-set means or any other statistic would be a choice made by looking at
     the data, and would have to be paid for in the message.
     """
+    if x.dtype.names is not None:
+        parts = [as_network_input(x[name]).reshape(len(x), -1) for name in x.dtype.names]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
     if x.dtype == np.uint8:
         return np.divide(x, np.float32(255), dtype=np.float32)
     return np.array(x, dtype=np.float32, order="C")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.datasets.fingerprint import Fingerprinter
+from netpact.datasets.layout import Layout, layout_of
 from netpact.datasets.samples import Batch, Samples
 from netpact.datasets.streams import rechunk
 
@@ -41,6 +42,10 @@ class KeptSamples:
     def input_shape(self) -> tuple[int, ...]:
         return self.whole.input_shape
 
+    @property
+    def layout(self) -> Layout:
+        return layout_of(self.whole)
+
     def batches(self, size: int = 1024) -> Iterator[Batch]:
         check_integer(size, where="batch size", least=1)
         return rechunk(self._read(size), size=size)
@@ -54,7 +59,7 @@ class KeptSamples:
                 yield x[here], y[here]
 
     def fingerprint(self) -> str:
-        running = Fingerprinter(self.input_shape)
+        running = Fingerprinter(self.input_shape, self.layout)
         for x, y in self.batches():
             running.update(x, y)
         return running.digest()

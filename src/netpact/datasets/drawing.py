@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netpact.core.seed import Seed
+from netpact.datasets.layout import layout_of, restore
 from netpact.datasets.samples import ArraySamples, Samples
 
 
@@ -21,4 +22,6 @@ def draw_samples(samples: Samples, most: int, seed: Seed) -> Samples:
         labels.append(y[chosen])
         seen += len(y)
     name = f"{most} of {samples.name}"
-    return ArraySamples(np.concatenate(inputs), np.concatenate(labels), name, samples.classes)
+    return ArraySamples(
+        restore(np.concatenate(inputs), layout_of(samples)), np.concatenate(labels), name, samples.classes
+    )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpact.core.errors import PactError
+from netpact.datasets.layout import Layout
 
 
 class Fingerprinter:
@@ -20,10 +21,13 @@ class Fingerprinter:
 
     The two inner hashes run over the whole data, so neither the batch size nor the type in which the data were stored
     (uint8 images, or the same numbers as float32) makes a difference; the order of the samples does.
+
+    Of integers, or of several inputs, the header says what they are in place of float32: inputs=tokens:int64:16,...
     """
 
-    def __init__(self, input_shape: tuple[int, ...]) -> None:
+    def __init__(self, input_shape: tuple[int, ...], layout: Layout = ()) -> None:
         self.input_shape = input_shape
+        self._kind = ",".join(map(str, layout)) or "float32"
         self.count = 0
         self._inputs = hashlib.sha256()
         self._labels = hashlib.sha256()
@@ -43,6 +47,6 @@ class Fingerprinter:
 
     def digest(self) -> str:
         shape = ",".join(str(side) for side in self.input_shape)
-        header = f"netpact-data-1 shape={shape} count={self.count} inputs=float32 labels=int64\n".encode("ascii")
+        header = f"netpact-data-1 shape={shape} count={self.count} inputs={self._kind} labels=int64\n".encode()
         whole = hashlib.sha256(header + self._inputs.digest() + self._labels.digest())
         return f"sha256:{whole.hexdigest()}"

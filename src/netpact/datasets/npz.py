@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from netpact.core.errors import PactError
+from netpact.datasets.layout import join_arrays
 
 TRAIN_KEYS = ("x_train", "y_train")
 TEST_KEYS = ("x_test", "y_test")
@@ -40,12 +41,20 @@ _DAMAGE = (
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays x_train, y_train and, if the file has them, x_test, y_test. Other arrays are not read."""
-    return read_arrays(
+    """The arrays x_train, y_train and, if the file has them, x_test, y_test. Other arrays are not read.
+
+    Several inputs are x_train.NAME for each of them, NAME the argument of the network, and x_test.NAME.
+    """
+    found = read_arrays(
         path,
         lambda names: _data_keys(names, path),
         hint="write it with np.savez_compressed(path, x_train=..., y_train=..., x_test=..., y_test=...)",
     )
+    for whole in (TRAIN_KEYS[0], TEST_KEYS[0]):
+        parts = {key.partition(".")[2]: found.pop(key) for key in list(found) if key.startswith(f"{whole}.")}
+        if parts:
+            found[whole] = join_arrays(parts, where=f"{path}, {whole}")
+    return found
 
 
 def read_arrays(path: Path, choose: Callable[[list[str]], tuple[str, ...]], *, hint: str) -> dict[str, NDArray[Any]]:
@@ -75,17 +84,23 @@ def _data_keys(names: list[str], path: Path) -> tuple[str, ...]:
     found = set(names)
     if len(found) != len(names):
         raise PactError("an array occurs twice in the file", where=str(path))
+    parts = {whole: tuple(name for name in names if name.startswith(f"{whole}.")) for whole in ("x_train", "x_test")}
+    for whole, own in parts.items():
+        if own and whole in found:
+            raise PactError(f"{whole} and {own[0]}: either one array or several", where=str(path))
+        found |= {whole} if own else set()
     if not found.issuperset(TRAIN_KEYS):
         present = ", ".join(sorted(found)) or "nothing"
         raise PactError(
             f"must hold {', '.join(TRAIN_KEYS)}, may hold {', '.join(TEST_KEYS)}; holds {present}",
             where=str(path),
         )
+    train = (*(parts["x_train"] or ("x_train",)), "y_train")
     if found.isdisjoint(TEST_KEYS):
-        return TRAIN_KEYS
+        return train
     if not found.issuperset(TEST_KEYS):
         raise PactError(f"{' and '.join(TEST_KEYS)} come together or not at all", where=str(path))
-    return TRAIN_KEYS + TEST_KEYS
+    return (*train, *(parts["x_test"] or ("x_test",)), "y_test")
 
 
 def _check_sizes(archive: zipfile.ZipFile, keys: tuple[str, ...], path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from netpact.datasets.catalogue import PUBLISHED_TRAINING_SETS
 from netpact.datasets.copies import key_samples
+from netpact.datasets.layout import layout_of, restore
 from netpact.datasets.samples import ArraySamples, Data, Samples
 
 SORTED = "sorted"
@@ -52,4 +53,6 @@ def is_sorted(samples: Samples, *, repeats: bool = False) -> bool:
 
 def _in_memory(samples: Samples) -> ArraySamples:
     inputs, labels = zip(*samples.batches(), strict=True)
-    return ArraySamples(np.concatenate(inputs), np.concatenate(labels), samples.name, samples.classes)
+    return ArraySamples(
+        restore(np.concatenate(inputs), layout_of(samples)), np.concatenate(labels), samples.name, samples.classes
+    )

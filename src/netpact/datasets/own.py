@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from netpact.core.errors import PactError
-from netpact.datasets.arrays import check_labels, count_classes, to_array
+from netpact.datasets.arrays import check_labels, count_classes, to_array, to_inputs
 from netpact.datasets.loading import load_data
 from netpact.datasets.samples import ArraySamples, Data, Samples
 from netpact.datasets.streams import open_stream
 
-_ALLOWED = "a pair (x, y) of arrays or tensors, a torch Dataset, a torch DataLoader with shuffle=False, or Samples"
+_ALLOWED = (
+    "a pair (x, y) of arrays or tensors, x also a dict or tuple of them, a torch Dataset, a torch DataLoader with "
+    "shuffle=False, or Samples"
+)
 _DATASET_BATCH = 256
 
 
@@ -60,7 +63,7 @@ def as_data(source: object, *, test: object = None, name: str = "own data", clas
 
 
 def _array_samples(x: object, y: object, *, name: str, classes: int | None) -> ArraySamples:
-    inputs, labels = to_array(x, where=f"{name}, inputs"), to_array(y, where=f"{name}, labels")
+    inputs, labels = to_inputs(x, where=f"{name}, inputs"), to_array(y, where=f"{name}, labels")
     if classes is None:
         if not labels.size:
             raise PactError("no samples", where=name, hint="give at least one sample")

@@ -22,8 +22,10 @@ from netpact.datasets.arrays import (
     check_range,
     rows,
     to_array,
+    to_inputs,
 )
 from netpact.datasets.fingerprint import Fingerprinter
+from netpact.datasets.layout import Layout, layout_of, layout_of_array, shape_of
 
 Batch = tuple[NDArray[np.float32], NDArray[np.int64]]
 
@@ -70,7 +72,7 @@ class ArraySamples(Displayed):
 
     def __post_init__(self) -> None:
         classes = check_classes(self.classes)
-        inputs = check_inputs(to_array(self.inputs, where=f"{self.name}, inputs"), where=self.name)
+        inputs = check_inputs(to_inputs(self.inputs, where=f"{self.name}, inputs"), where=self.name)
         labels = check_labels(to_array(self.labels, where=f"{self.name}, labels"), count=len(inputs), where=self.name)
         if not len(labels):
             raise PactError("no samples", where=self.name, hint="give at least one sample")
@@ -87,7 +89,12 @@ class ArraySamples(Displayed):
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        return tuple(self.inputs.shape[1:])
+        return shape_of(self.inputs)
+
+    @property
+    def layout(self) -> Layout:
+        """What the network is called with, where that is not one tensor of real numbers."""
+        return layout_of_array(self.inputs)
 
     def batches(self, size: int = 1024) -> Iterator[Batch]:
         check_integer(size, where="batch size", least=1)
@@ -101,7 +108,7 @@ class ArraySamples(Displayed):
 
     @cached_property
     def _fingerprint(self) -> str:
-        running = Fingerprinter(self.input_shape)
+        running = Fingerprinter(self.input_shape, self.layout)
         for x, y in self.batches():
             running.update(x, y)
         return running.digest()
@@ -142,6 +149,13 @@ class Data(Displayed):
                     f"inputs have shape {samples.input_shape}, those of the training set {self.input_shape}",
                     where=f"{self.name}, {part}",
                 )
+            if layout_of(samples) != self.layout:
+                told = [
+                    ", ".join(map(str, of)) or "one tensor of real numbers" for of in (layout_of(samples), self.layout)
+                ]
+                raise PactError(
+                    f"inputs are {told[0]}, those of the training set {told[1]}", where=f"{self.name}, {part}"
+                )
             if samples.classes != self.classes:
                 raise PactError(
                     f"{samples.classes} classes instead of {self.classes}",
@@ -152,6 +166,10 @@ class Data(Displayed):
     @property
     def input_shape(self) -> tuple[int, ...]:
         return self.train.input_shape
+
+    @property
+    def layout(self) -> Layout:
+        return layout_of(self.train)
 
     def display_facts(self) -> dict[str, object]:
         shape = "x".join(map(str, self.input_shape))

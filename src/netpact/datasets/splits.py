@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from netpact.core.checks import check_integer, plain
 from netpact.core.errors import PactError
+from netpact.datasets.layout import layout_of, restore
 from netpact.datasets.samples import ArraySamples, Samples
 
 _WORD = 2**64
@@ -69,7 +70,9 @@ def _take(samples: Samples, indices: NDArray[np.int64], *, name: str) -> ArraySa
         inputs.append(x[here])
         labels.append(y[here])
         first += len(y)
-    return ArraySamples(np.concatenate(inputs), np.concatenate(labels), name, samples.classes)
+    return ArraySamples(
+        restore(np.concatenate(inputs), layout_of(samples)), np.concatenate(labels), name, samples.classes
+    )
 
 
 def split_indices(count: int, *, held_out: int, counter: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

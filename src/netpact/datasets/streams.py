@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netpact.core.checks import check_integer
 from netpact.core.display import Displayed
@@ -20,8 +21,10 @@ from netpact.datasets.arrays import (
     count_classes,
     rows,
     to_array,
+    to_inputs,
 )
 from netpact.datasets.fingerprint import Fingerprinter
+from netpact.datasets.layout import Layout, layout_of_array
 from netpact.datasets.samples import Batch, samples_facts
 
 _PAIRS = "a loader gives pairs (inputs, labels) of whole batches"
@@ -41,6 +44,7 @@ class StreamSamples(Displayed):
     count: int
     classes: int
     digest: str
+    layout: Layout = ()
 
     def display_facts(self) -> dict[str, object]:
         return samples_facts(self)
@@ -53,8 +57,9 @@ class StreamSamples(Displayed):
         return self._read_again(size)
 
     def _read_again(self, size: int) -> Iterator[Batch]:
-        running = Fingerprinter(self.input_shape)
-        for x, y in rechunk(_read(self.loader, name=self.name, classes=self.classes), size=size):
+        running = Fingerprinter(self.input_shape, self.layout)
+        batches = ((x, y) for x, y, _ in _read(self.loader, name=self.name, classes=self.classes))
+        for x, y in rechunk(batches, size=size):
             running.update(x, y)
             yield x, y
         if running.digest() != self.digest:
@@ -70,34 +75,43 @@ def open_stream(loader: Iterable[object], *, name: str, classes: int | None = No
     known = None if classes is None else check_classes(classes)
     lowest, highest = MAX_CLASSES, -1
     running: Fingerprinter | None = None
-    for x, y in _read(loader, name=name, classes=known):
-        running = running or Fingerprinter(x.shape[1:])
+    layout: Layout = ()
+    for x, y, layout in _read(loader, name=name, classes=known):
+        running = running or Fingerprinter(x.shape[1:], layout)
         running.update(x, y)
         lowest, highest = min(lowest, int(y.min())), max(highest, int(y.max()))
     if running is None:
         raise PactError("no samples", where=name, hint="the loader is empty; give at least one sample")
     if known is None:
         known = count_classes(lowest=lowest, highest=highest, where=name)
-    return StreamSamples(loader, name, running.input_shape, running.count, known, running.digest())
+    return StreamSamples(loader, name, running.input_shape, running.count, known, running.digest(), layout)
 
 
-def _read(loader: Iterable[object], *, name: str, classes: int | None) -> Iterator[Batch]:
-    """One pass: checked batches as the network receives them, of the loader's own sizes."""
+def _read(
+    loader: Iterable[object], *, name: str, classes: int | None
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64], Layout]]:
+    """One pass: checked batches as the network receives them, of the loader's own sizes, and what they stand for."""
     first, shape = 0, None
     for batch in _iterate(loader, name=name):
         where = f"{name}, batch from sample {first}"
         if not isinstance(batch, (tuple, list)) or len(batch) != 2:
             raise PactError(f"{_PAIRS}, got {type(batch).__name__}", where=where)
-        x = check_inputs(to_array(batch[0], where=where), where=name, first=first)
+        x = check_inputs(to_inputs(_inputs_of(batch[0]), where=where), where=name, first=first)
         y = check_labels(to_array(batch[1], where=where), count=len(x), where=name, first=first)
         if classes is not None:
             check_range(y, classes=classes, where=name, first=first)
-        shape = shape or x.shape[1:]
-        if x.shape[1:] != shape:
-            raise PactError(f"inputs of shape {x.shape[1:]} after inputs of shape {shape}", where=where)
+        kind = (x.shape[1:], layout_of_array(x))
+        shape = shape or kind
+        if kind != shape:
+            raise PactError(f"inputs of shape {x.shape[1:]} after inputs of shape {shape[0]}", where=where)
         if len(y):
-            yield as_network_input(x), y
+            yield as_network_input(x), y, kind[1]
         first += len(y)
+
+
+def _inputs_of(found: object) -> object:
+    """torch's collating makes lists of tuples."""
+    return tuple(found) if isinstance(found, list) and found and not np.isscalar(found[0]) else found
 
 
 def _iterate(loader: Iterable[object], *, name: str) -> Iterator[object]:

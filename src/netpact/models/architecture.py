@@ -13,6 +13,8 @@ from netpact.models.plan import Linear, Plan, list_leaves
 
 MAX_SIZE = 65_535
 MAX_SIDE = 4_096
+MAX_ROW = 1 << 26  # of a module of the user's own, whose several inputs are one row
+MAX_OUTPUT = 64  # letters of the name of an output
 MAX_CLASSES = 65_535
 _FIELDS = ("id", "sizes", "input_shape", "classes")
 
@@ -54,15 +56,21 @@ class Architecture:
 
 @dataclass(frozen=True)
 class OwnModule:
-    """A module that the user supplies: a file holds its tensors, never its code."""
+    """A module that the user supplies: a file holds its tensors, never its code.
+
+    output  which of its outputs holds the logits, where it returns several: a key, or a place as a decimal number
+    """
 
     input_shape: tuple[int, ...]
     classes: int
+    output: str = ""
     id: ClassVar[int] = OWN_MODULE_ID
     sizes: ClassVar[tuple[int, ...]] = ()
 
     def __post_init__(self) -> None:
-        _check_problem(self.input_shape, self.classes)
+        _check_problem(self.input_shape, self.classes, limit=MAX_ROW)
+        if not isinstance(self.output, str) or not (self.output.isascii() and len(self.output) <= MAX_OUTPUT):
+            raise PactError(f"must be a short text in ASCII, got {self.output!r}", where="output")
 
     def __str__(self) -> str:
         return "own module"
@@ -145,8 +153,8 @@ def _allowed_count(family: Family) -> str:
     return f"{family.fewest_sizes} to {family.most_sizes} of them"
 
 
-def _check_problem(input_shape: object, classes: object) -> None:
-    _check_numbers("input_shape", input_shape, fewest=1, most=3, limit=MAX_SIDE)
+def _check_problem(input_shape: object, classes: object, *, limit: int = MAX_SIDE) -> None:
+    _check_numbers("input_shape", input_shape, fewest=1, most=3, limit=limit)
     check_integer(classes, where="classes", least=2, most=MAX_CLASSES)
 
 

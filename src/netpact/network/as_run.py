@@ -25,6 +25,7 @@ from netpact.certificates.program import AS_RUN as AS_RUN
 from netpact.certificates.program import Program
 from netpact.core.errors import PactError
 from netpact.layers import process_settings
+from netpact.network.adapting import other_inputs
 from netpact.network.rounding.counting import Logits, refuse_flushing
 
 ROWS = 32  # more gains no speed; with fewer the row would matter less, and batches would take longer
@@ -121,7 +122,7 @@ class AsRun:
 
     def _refuse_company(self, x: Tensor, kept: NDArray[np.int64], logits: Tensor) -> None:
         """The samples in these rows again, with other numbers in all other rows."""
-        other = 1 - x
+        other = other_inputs(self._module, x)
         other[kept] = x[kept]
         if not _same_bits(self._forward(other)[kept], logits):
             raise PactError(_COMPANY, where="network", hint="it must be a function of the sample")

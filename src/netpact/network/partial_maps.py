@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from netpact.core.errors import PactError
 from netpact.network.watching import check_pair, watching
@@ -80,10 +81,18 @@ class PartialMap:
 
     def push(self, direction: Tensor) -> tuple[Tensor, ...]:
         """J^{i,j} v for every j, from one forward-mode pass."""
-        with warnings.catch_warnings():
+        # The fused kernel for attention has no forward-mode derivative; the one written out has.
+        with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):
             # torch's own module of forward-mode rules uses a deprecated part of torch when it is first loaded.
             warnings.simplefilter("ignore", DeprecationWarning)
-            pair = torch.func.jvp(self, (self.point(),), (direction,))
+            try:
+                pair = torch.func.jvp(self, (self.point(),), (direction,))
+            except NotImplementedError as error:
+                raise PactError(
+                    f"torch has no forward-mode derivative for a part of this network: {str(error).splitlines()[0]}",
+                    where="partial map",
+                    hint="measure quantities that need no Jacobians: `only`",
+                ) from error
         return tuple(pair[1])
 
     def pull(self, *weights: Tensor) -> Tensor:

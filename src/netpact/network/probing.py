@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from netpact.network.adapting import other_inputs
 from netpact.network.graph import Graph
 from netpact.network.recording import Recording, Run, record
 from netpact.network.refusals.hidden_state import RUN_ERRORS
@@ -86,7 +87,7 @@ def drop_hooks(module: nn.Module) -> None:
 def _look_at_output(recording: Recording, shape: tuple[int, int]) -> list[str]:
     output = recording.output
     if not isinstance(output, Tensor):
-        return [f"it returns {type(output).__name__}, must return one tensor of logits"]
+        return [f"it returns {type(output).__name__}, must return one tensor of logits: state which entry holds them"]
     problems = []
     if tuple(output.shape) != shape:
         problems.append(f"it returns logits of shape {tuple(output.shape)}, must be {shape}")
@@ -126,7 +127,7 @@ def _compare_runs(twin: nn.Module, x: Tensor, logits: Tensor, followed: Tensor |
 
 def _depends_on_company(twin: nn.Module, x: Tensor, logits: Tensor) -> bool:
     if len(x) == 1:
-        x = torch.cat([x, 1 - x])
-        logits = torch.cat([logits, twin(1 - x[:1])])
+        x = torch.cat([x, other_inputs(twin, x)])
+        logits = torch.cat([logits, twin(x[1:])])
     alone = torch.cat([twin(x[place : place + 1].clone()) for place in range(len(x))])
     return not (are_same(logits, alone) and are_same(logits.roll(1, dims=0), twin(x.roll(1, dims=0))))

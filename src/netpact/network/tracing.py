@@ -13,6 +13,7 @@ from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
 from netpact.layers.rewrites import Step
 from netpact.models import AnyModule, Architecture, OwnModule, as_module, is_as_built
+from netpact.network.adapting import adapt, is_adapted, needs_adapting
 from netpact.network.graph import INPUT, Graph
 from netpact.network.kinds import KINDS
 from netpact.network.probing import PROBE, Probed, drop_hooks, probe
@@ -147,11 +148,12 @@ class Network:
         return tuple({source for node in own for source in self.graph.sources(node)} - set(own))
 
 
-def trace(model: AnyModule, data: Data | Samples | object) -> Network:
+def trace(model: AnyModule, data: Data | Samples | object, *, output: str | int = "") -> Network:
     """Record the layers and the graph of a module by running a few samples through it. One error lists all problems.
 
     model  a module, what train returned, or the path of a file of save_weights
     data  what the network classifies: what load_data or as_data returns, or arrays (x, y)
+    output  which entry holds the logits, where the module returns a tuple or a dict: written into the file
     """
     model = as_module(model)
     source = as_data(data)
@@ -165,6 +167,9 @@ def trace(model: AnyModule, data: Data | Samples | object) -> Network:
     except (RuntimeError, TypeError, AttributeError) as error:
         raise UnsupportedNetworkError([*problems, f"it cannot be copied: {error}"], where=where) from error
     inputs, _ = next(iter(source.train.batches(PROBE)))
+    output = str(output)
+    if needs_adapting(module, torch.from_numpy(inputs), source.layout, output, classes=source.classes):
+        adapt(module, source.layout, output, classes=source.classes)
     probed = probe(module, torch.from_numpy(inputs), classes=source.classes)
     problems += probed.problems
     layers, others, further = _layers(module, probed)
@@ -172,16 +177,18 @@ def trace(model: AnyModule, data: Data | Samples | object) -> Network:
     if problems or probed.graph is None:
         raise UnsupportedNetworkError(problems, where=where)
     drop_hooks(module)
-    architecture, rewrites = _architecture(module, source)
+    architecture, rewrites = _architecture(module, source, output)
     name = where if isinstance(architecture, OwnModule) else str(architecture)
     return Network(module, architecture, layers, name, probed.graph, probed.strays, rewrites, others, probed.unruled)
 
 
-def _architecture(module: nn.Module, data: Data) -> tuple[Architecture | OwnModule, tuple[Step, ...]]:
+def _architecture(module: nn.Module, data: Data, output: str) -> tuple[Architecture | OwnModule, tuple[Step, ...]]:
     """Ours, if the module still is what its architecture builds, or that without the channels that remove_filters took:
     layer by layer the same, but for the weights. And what was changed in it, which the file says."""
     stated, base = (getattr(module, name, None) for name in ("netpact_architecture", "netpact_base"))
     rewrites: tuple[Step, ...] = getattr(module, "netpact_rewrites", ())
+    if is_adapted(module):
+        return OwnModule(data.input_shape, data.classes, output), rewrites
     if isinstance(stated, Architecture) and is_as_built(module, stated):
         return stated, ()
     if isinstance(base, Architecture) and is_as_built(module, base, rewrites):

@@ -24,6 +24,9 @@ class CompressOptions:
         "(integers, the same on every machine), or as-run (for one stated program: this torch on this machine).",
         shown="float32; whole with --method whole",
     )
+    output: str = option(
+        "", "NAME", "Which output holds the logits, where the network returns a dict or a tuple: a key, or 0, 1, ..."
+    )
     overwrite: Overwrite = False
 
 
@@ -47,6 +50,7 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
 
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
     """
+    from netpact.certificates.program import AS_RUN
     from netpact.cli.models import trained_model
     from netpact.coding.format import ARITHMETICS, WHOLE, seal
     from netpact.core.checks import check_choice
@@ -68,7 +72,11 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     source = load_data(data)
     warn_about(source)
     module = trained_model(model, source, weights=options.weights)
-    network = trace(fold_batch_norm(module, source) if options.fold else module, source)
+    network = trace(fold_batch_norm(module, source) if options.fold else module, source, output=options.output)
+    if network.unruled and options.arithmetic != AS_RUN:
+        people.print(
+            f"no rounding rule for {', '.join(network.unruled)}: certify with --arithmetic as-run", soft_wrap=True
+        )
     with progress_bar(f"compressing {network.name}") as bar:
         wanted = options.arithmetic or None
         compressed = run_method(network, chosen, samples=source.train, arithmetic=wanted, progress=bar)

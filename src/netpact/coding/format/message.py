@@ -15,6 +15,7 @@ from netpact.coding.format.versions import (
     ARITHMETICS_VERSION,
     COMMON_PROBLEMS,
     DECODER_VERSION,
+    OUTPUTS_VERSION,
     REWRITES_VERSION,
     lowest_version,
     refuse_newer,
@@ -23,6 +24,7 @@ from netpact.coding.forms import CodedTensor, Form, code_form, grids  # noqa: F4
 from netpact.core.errors import PactError
 from netpact.core.limits import MAX_PARAMETERS, Limits
 from netpact.models import OWN_MODULE_ID, Architecture, OwnModule
+from netpact.models.architecture import MAX_OUTPUT
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 DEFAULT_MAX_PARAMETERS = MAX_PARAMETERS
 _MOST_SIZES = 64
 _PERCENT_BITS = 7
+_LETTER_BITS = 7
 # Of every tensor beside its entries; of every symbol that was read; of every weight in the module, where a change of
 # the precision has both at once.
 _TENSOR_STEPS = 100_000
@@ -213,12 +216,30 @@ def _code_header(coder: Coder, known: Compressed | None, note: Note) -> Header:
     sizes = _code_sizes(coder, None if architecture is None else architecture.sizes, most=_MOST_SIZES)
     note("architecture")
     own = identity == OWN_MODULE_ID and not sizes
-    found = OwnModule(input_shape, classes) if own else Architecture(identity, sizes, input_shape, classes)
+    found: Architecture | OwnModule
+    if own:
+        output = ""
+        if version >= OUTPUTS_VERSION:
+            output = _code_output(coder, architecture)
+            note("output")
+        found = OwnModule(input_shape, classes, output)
+    else:
+        found = Architecture(identity, sizes, input_shape, classes)
     if version < REWRITES_VERSION:
         return Header(version, found, arithmetic)
     from netpact.coding.format.rewriting import code_rewrites  # few messages have any: the others import less
 
     return Header(version, found, arithmetic, code_rewrites(coder, None if known is None else known.rewrites, note))
+
+
+def _code_output(coder: Coder, architecture: Architecture | OwnModule | None) -> str:
+    """Seven bits for each letter."""
+    known = None if architecture is None else getattr(architecture, "output", "").encode("ascii")
+    count = code_uint(coder, None if known is None else len(known))
+    if count > MAX_OUTPUT:
+        raise PactError(f"the message announces an output of {count} letters, at most {MAX_OUTPUT}", where="message")
+    letters = [code_choice(coder, None if known is None else known[place], _LETTER_BITS) for place in range(count)]
+    return bytes(letters).decode("ascii")
 
 
 def _code_arithmetic(coder: Coder, known: str | None, version: int) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DECODER_VERSION = 4
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
+OUTPUTS_VERSION = 4  # since then a user's module may have rows beyond 4,096 numbers, and names its output
+_FORMER_SIDE = 4_096
 ARITHMETICS_VERSION = 4  # since then the arithmetic is a number, before it was one decision
 
 # Ids of families, and kinds of projections; forms and rewrites say it in their own files.
@@ -58,6 +60,8 @@ def lowest_version(
     used = [1, _since(FAMILIES_SINCE, architecture.id, what="architecture")]
     used.append(_since(ARITHMETICS_SINCE, arithmetic, what="arithmetic"))
     used += [step.rewrite.since for step in rewrites]
+    if isinstance(architecture, OwnModule) and (architecture.output or max(architecture.input_shape) > _FORMER_SIDE):
+        used.append(OUTPUTS_VERSION)
     problem = (architecture.input_shape, architecture.classes)
     if problem in COMMON_PROBLEMS:
         used.append(PROBLEMS_SINCE[COMMON_PROBLEMS.index(problem)])

@@ -44,6 +44,7 @@ def open_own_module(
     load: Callable[[list[nn.Module]], list[nn.Module]],
     model: nn.Module | Callable[[], nn.Module],
     inputs: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+    prepare: Callable[[nn.Module], nn.Module] = lambda module: module,
 ) -> nn.Module:
     """Fill the user's module from the message and check that the message alone decides what it computes.
 
@@ -51,7 +52,8 @@ def open_own_module(
     must compute the same. A module that was made already can only be searched. Numbers in its code are refused, and so
     are files that are read while it is made or run; the module returned goes on looking out for those.
 
-    load  gives filled copies of the modules it is given, all from one message
+    load     gives filled copies of the modules it is given, all from one message
+    prepare  makes a filled module take and return what is counted: see network/adapting.py
     """
     if isinstance(model, nn.Module):
         makers: list[Callable[[], nn.Module]] = [lambda: model]
@@ -64,7 +66,7 @@ def open_own_module(
                 f"tensors outside parameters and buffers: {', '.join(hidden)}", where=type(module).__name__, hint=_HINT
             )
         check_constants(module)
-    loaded = [watch_forward(module) for module in load(made)]
+    loaded = [watch_forward(prepare(module)) for module in load(made)]
     with torch.no_grad():
         x = torch.from_numpy(inputs)
         outputs = [module(x.to(next(module.parameters()).dtype)) for module in loaded]

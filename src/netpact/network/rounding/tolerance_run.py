@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from netpact.algebra.outward import norm_up
 from netpact.core.errors import PactError
+from netpact.network.adapting import other_inputs
 from netpact.network.rounding.batching import samples_at_once
 from netpact.network.rounding.constants import Constants
 from netpact.network.rounding.tolerance import (
@@ -183,7 +184,7 @@ class ToleranceRun:
                 hint="avoid in-place changes of tensors that are used again",
             )
         # A sum over the batch shows when a sample is alone, a look at one place of the batch when all move on by one.
-        company = x[:1].clone() if len(x) > 1 else torch.cat([x, 1 - x])
+        company = x[:1].clone() if len(x) > 1 else torch.cat([x, other_inputs(self._module, x)])
         other, moved = self._module(company)[:1], self._module(x.roll(1, dims=0))
         if not (are_same(plain[:1], other) and are_same(plain.roll(1, dims=0), moved)):
             raise PactError("a sample's logits depend on the other samples of its batch", where="network")

@@ -18,6 +18,7 @@ from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.datasets import Data, Samples, Split, as_data
 from netpact.models import OwnModel, OwnModule, as_model, hash_source, name_model
+from netpact.network.adapting import adapt
 from netpact.network.refusals.hidden_state import open_own_module
 from netpact.pacts.priors.base import Base, as_base
 from netpact.pacts.priors.ground import Ground, find_ground
@@ -104,7 +105,15 @@ class Subject:
                 hint="supply it: model=function in Python, --model package.module:function on the command line",
             )
         inputs, _ = next(iter(data.train.batches(64)))
-        return open_own_module(lambda shells: self._decode(shells)[0], self.model, inputs), None
+        return open_own_module(lambda shells: self._decode(shells)[0], self.model, inputs, self._adapt), None
+
+    def _adapt(self, module: nn.Module) -> nn.Module:
+        """The output is in the message, the layout in the data's fingerprint."""
+        architecture, layout = self.header.architecture, self.data.layout
+        assert isinstance(architecture, OwnModule)
+        if not (layout or architecture.output or architecture.classes == 2):
+            return module
+        return adapt(module, layout, architecture.output, classes=architecture.classes)
 
     def _decode(self, shells: Sequence[nn.Module | None]) -> tuple[list[nn.Module], Split | None]:
         """One decoding, however many copies are filled from it."""
