@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DECODER_VERSION = 4
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 OUTPUTS_VERSION = 4  # since then a user's module may have rows beyond 4,096 numbers, and names its output
-_FORMER_SIDE = 4_096
+_FORMER_SIDE = 1 << 12
 ARITHMETICS_VERSION = 4  # since then the arithmetic is a number, before it was one decision
 
 # Ids of families, and kinds of projections; forms and rewrites say it in their own files.
