@@ -32,7 +32,7 @@ def make_case(digits: Data, arithmetic: str) -> Case:
     x, y = next(iter(digits.train.batches(digits.train.count)))
     data = Data("part", 10, ArraySamples(x[:800], y[:800], "part train", 10), digits.test)
     start = build(parse_model("linear", input_shape=data.input_shape, classes=10))
-    original = train(start, data.train, TrainOptions(epochs=10, learning_rate=0.02)).module
+    original = train(start, data.train, TrainOptions(epochs=5, learning_rate=0.03)).module
     pact = certify(seal(compress(trace(original, data), Quantize(bits=3), arithmetic=arithmetic)), data)
     held = ArraySamples(x[800:1100], y[800:1100], "held", 10)
     pact = pact.with_hold_out(certify_hold_out(pact, held, data))

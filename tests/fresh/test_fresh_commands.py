@@ -108,11 +108,14 @@ def test_one_false_statement_is_enough(
     assert "all at once" not in told
 
 
-def test_in_a_fresh_process(folder: Path, case: Case, tmp_path: Path) -> None:
-    file = case.pact.write(tmp_path / "net.pact")
-    done = run_fresh("verify", *options(folder, file, *ALL), "--json")
+@pytest.mark.parametrize("arithmetic", ["case", "ran"])
+def test_in_a_fresh_process(folder: Path, arithmetic: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    pact = request.getfixturevalue(arithmetic).pact
+    file = pact.write(tmp_path / "net.pact")
+    done = run_fresh("verify", *options(folder, file, *ALL), "--threads", "2", "--json")
     record = json.loads(done.stdout)
-    assert record["fidelity"]["verified_disagreements"] == case.pact.fidelity.disagreements  # type: ignore[union-attr]
+    assert record["fidelity"]["verified_disagreements"] == pact.fidelity.disagreements
+    assert (record["kind"], record["hold_out"]["kind"]) == (pact.certificate.kind, pact.certificate.kind)
 
 
 def test_a_network_that_is_in_no_file(

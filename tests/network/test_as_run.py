@@ -114,6 +114,13 @@ def test_what_is_no_function_of_the_sample_is_refused(name: str) -> None:
         values(Plays(CHEATS[name]), x)
 
 
+def test_one_batch_of_many_in_which_it_cheats_is_enough() -> None:
+    torch.manual_seed(0)
+    x = np.random.default_rng(0).standard_normal((4000, 3)).astype(np.float32)
+    with pytest.raises(PactError, match="depend on the other samples"):
+        values(Plays(lambda net, x: x + (1e-3 if net.calls == 20 else 0)), x)
+
+
 def test_an_operation_without_a_deterministic_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(net: Plays, x: Tensor) -> Tensor:
         assert torch.are_deterministic_algorithms_enabled()

@@ -247,6 +247,28 @@ def test_the_command_line(tmp_path: Path, network: Pact, data: Data, capsys: pyt
     assert run(["certify", *given, "--arithmetic", "bf16"]) == 2
 
 
+class Recurrent(nn.Module):
+    """Layers that no rounding rule knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.cell, self.head = nn.LayerNorm(8), nn.LSTM(8, 4, batch_first=True), nn.Linear(4, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        states: torch.Tensor = self.cell(self.norm(x.squeeze(1)))[0]
+        return self.head(states[:, -1])
+
+
+def test_any_module_that_runs_can_be_certified(digits: Data) -> None:
+    torch.manual_seed(0)
+    module = Recurrent()
+    pact = certify(compress(trace(module, digits), Quantize(bits=6), arithmetic="as-run"), digits, model=Recurrent)
+    assert stated(pact).prior == "conditional"
+    assert verify(Pact.from_bytes(pact.to_bytes()), digits, model=Recurrent)
+    with pytest.raises(PactError, match=r"lstm.*as-run"):
+        certify(pact, digits, model=Recurrent, arithmetic="float32")
+
+
 def test_a_verdict_that_is_undecided_is_false() -> None:
     assert not Verdict((), None, undecided=("near ties",))
     assert as_run.explained(object(), []) == ()  # type: ignore[arg-type]
