@@ -81,6 +81,26 @@ class Fire(nn.Module):
         return torch.relu(torch.cat([self.left(y), self.right(y)], dim=1))
 
 
+class Turned(Fire):
+    """The same with the wide kernel first."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.squeeze(x))
+        return torch.relu(torch.cat([self.right(y), self.left(y)], dim=1))
+
+
+class Tapped(nn.Module):
+    """The narrow layer is read by a convolution, and by a mean."""
+
+    def __init__(self, inputs: int, rank: int) -> None:
+        super().__init__()
+        self.narrow, self.core = conv(inputs, rank), conv(rank, inputs, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.narrow(x))
+        return torch.relu(self.core(y)) + y.mean(dim=1, keepdim=True)
+
+
 class Twice(nn.Module):
     """One layer at two places."""
 

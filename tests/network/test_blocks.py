@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from network.block_samples import Fire, PreThree, Shuffled, Three, Twice, classifier, conv, images
+from network.block_samples import Fire, PreThree, Shuffled, Tapped, Three, Turned, Twice, classifier, conv, images
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -53,6 +53,8 @@ def test_kinds_and_ranks(block: nn.Module, channels: int, kind: str, rank: int) 
     "block",
     [
         Fire(16, 4, 8),
+        Turned(16, 4, 8),
+        Tapped(16, 4),
         Twice(16),
         nn.Sequential(conv(16, 16, 3), nn.ReLU(), conv(16, 16, 3)),
         nn.Sequential(conv(16, 4), nn.ReLU(), conv(4, 16)),
