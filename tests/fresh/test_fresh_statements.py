@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -25,7 +26,9 @@ from netpact.certificates import (
 from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.network import this_program
+from netpact.methods import Quantize, compress
+from netpact.network import this_program, trace
+from netpact.pacts.certification import certify
 from netpact.pacts.fresh import (
     certify_fidelity,
     certify_hold_out,
@@ -338,3 +341,27 @@ def test_every_field_of_a_statement_is_lied_about_above() -> None:
     shared = {"bound", "delta", "near_ties", "fresh", "program"}
     assert {f.name for f in fields(HoldOutCertificate)} == shared | {"about", "network", "errors", "classes"}
     assert {f.name for f in fields(FidelityCertificate)} == shared | {"compressed", "original", "disagreements"}
+
+
+def test_an_original_with_one_logit_is_run_as_the_file_is() -> None:
+    """Two classes by the sign of one number."""
+    draw = np.random.default_rng(0)
+    x = draw.standard_normal((400, 3)).astype(np.float32)
+    y = (x[:, 0] > 0).astype(np.int64)
+    data = Data("sign", 2, ArraySamples(x[:200], y[:200], "sign train", 2))
+    original = torch.nn.Linear(3, 1)
+    with torch.no_grad():
+        original.weight.copy_(torch.tensor([[1.0, 0.01, 0.0]]))
+        original.bias.zero_()
+    held = ArraySamples(x[200:], y[200:], "held", 2)
+    stated_alone = certify_hold_out(original, held, data)
+    assert stated_alone.errors <= 4
+    assert verify_hold_out(stated_alone, held, data, original=original)
+    make = functools.partial(torch.nn.Linear, 3, 1)
+    pact = certify(compress(trace(copy.deepcopy(original), data), Quantize(bits=4)), data, model=make)
+    fidelity = certify_fidelity(pact, original, data, x[200:], model=make)
+    assert fidelity.disagreements < 10
+    assert verify_fidelity(pact.with_fidelity(fidelity), original, data, x[200:], model=make)
+    tokens = ArraySamples(np.ones((5, 3), dtype=np.int64), np.zeros(5, dtype=np.int64), "tokens", 2)
+    with pytest.raises(PactError, match="the inputs are"):
+        certify_hold_out(original, tokens, data)

@@ -9,6 +9,7 @@ from netpact.certificates import Fresh
 from netpact.certificates.names import make_name, quote
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, find_copies, leave_out
+from netpact.datasets.layout import layout_of
 from netpact.datasets.overlap import Inputs, find_overlap, summarise_inputs
 
 
@@ -40,6 +41,9 @@ def draw(source: Samples, data: Data, *, labels: bool, repeats: bool, base_data:
     if source.input_shape != data.input_shape:
         kind = "hold-out samples" if labels else "unlabelled inputs"
         raise PactError(f"the {kind} have shape {source.input_shape}, the data {data.input_shape}", where=source.name)
+    if layout_of(source) != data.layout:
+        kinds = [", ".join(map(str, of)) or "one tensor of real numbers" for of in (layout_of(source), data.layout)]
+        raise PactError(f"the inputs are {kinds[0]}, those of the data {kinds[1]}", where=source.name)
     inputs = summarise_inputs(source)
     copies = find_copies(source, labels=labels)
     fresh = Fresh(

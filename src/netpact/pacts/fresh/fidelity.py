@@ -11,13 +11,13 @@ from netpact.certificates import FidelityCertificate, risk_bound
 from netpact.coding.format import Compressed, Pact, as_pact
 from netpact.core.progress import Progress
 from netpact.datasets import Data
-from netpact.network import open_run
 from netpact.pacts.fresh.checking import check_fresh, open_as_stated
 from netpact.pacts.fresh.disagreement import count_disagreements, recount_disagreements
 from netpact.pacts.fresh.drawing import draw
 from netpact.pacts.fresh.networks import (
     choose_arithmetic,
     compare_networks,
+    open_pair,
     program_of,
     stated_arithmetic,
     tested_file,
@@ -76,7 +76,7 @@ def state_fidelity(
     fresh = open_unlabelled(unlabelled)
     drawn = draw(fresh, subject.data, labels=False, repeats=subject.repeats, base_data=subject.base_data).refuse_stale()
     own = tested_file(subject)
-    runs = open_run(subject.module, own.arithmetic), open_run(original, other.arithmetic)
+    runs = open_pair(subject, original, other.arithmetic)
     counted = count_disagreements(*runs, drawn.samples, progress=progress)
     return FidelityCertificate(
         bound=risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=delta),
@@ -124,7 +124,7 @@ def check_fidelity(
     drawn = draw(fresh, subject.data, labels=False, repeats=repeats, base_data=subject.base_data)
 
     def count() -> Recount:
-        runs = open_run(subject.module, own.arithmetic), open_run(original, other.arithmetic)
+        runs = open_pair(subject, original, other.arithmetic)
         return recount_disagreements(*runs, drawn.samples, progress)
 
     return check_fresh(

@@ -19,6 +19,7 @@ from netpact.pacts.fresh.networks import (
     choose_arithmetic,
     compare_networks,
     program_of,
+    ready_original,
     stated_arithmetic,
     tested_file,
     tested_original,
@@ -79,7 +80,7 @@ def state_hold_out(
     progress: Progress | None = None,
 ) -> HoldOutCertificate:
     """What certify_hold_out states, about what was opened already."""
-    module, tested, about = _open(network, arithmetic)
+    module, tested, about = _open(network, data, arithmetic)
     used = network.base_data if isinstance(network, Subject) else base_data
     samples = open_labelled(fresh, classes=data.classes)
     drawn = draw(samples, data, labels=True, repeats=repeats, base_data=used).refuse_stale()
@@ -97,10 +98,11 @@ def state_hold_out(
     )
 
 
-def _open(network: Subject | nn.Module, arithmetic: str | None) -> tuple[nn.Module, Identified, str]:
+def _open(network: Subject | nn.Module, data: Data, arithmetic: str | None) -> tuple[nn.Module, Identified, str]:
     if isinstance(network, Subject):
         return network.module, tested_file(network), "file"
-    return network, tested_original(network, choose_arithmetic(arithmetic)), "original"
+    tested = tested_original(network, choose_arithmetic(arithmetic))
+    return ready_original(network, data), tested, "original"
 
 
 def verify_hold_out(
@@ -139,7 +141,7 @@ def check_hold_out(
     progress: Progress | None = None,
 ) -> Verdict:
     """What verify_hold_out checks, on what was opened already."""
-    module, tested, about = _open(network, stated_arithmetic(certificate.network.arithmetic))
+    module, tested, about = _open(network, data, stated_arithmetic(certificate.network.arithmetic))
     reasons = compare_networks(tested, certificate.network, _CALLED[about])
     if about != certificate.about:
         reasons.append(f"the statement is about {_CALLED[certificate.about]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 
 import torch
@@ -11,9 +12,11 @@ from netpact.certificates import AS_RUN, Identified, Program
 from netpact.certificates.names import make_name
 from netpact.core.checks import check_choice, check_instance
 from netpact.core.errors import PactError
+from netpact.datasets import Data
 from netpact.models import Architecture, is_as_built
 from netpact.models.tensors import delimit
-from netpact.network import this_program
+from netpact.network import CountingRun, open_run, this_program
+from netpact.network.adapting import adapt, is_adapted
 from netpact.network.refusals.hidden_state import hidden_tensors
 from netpact.pacts.priors import Subject
 
@@ -36,6 +39,20 @@ def stated_arithmetic(stated: str) -> str:
 def tested_original(original: nn.Module, arithmetic: str) -> Identified:
     check_original(original)
     return Identified(name=make_name(name_network(original)), sha256=hash_network(original), arithmetic=arithmetic)
+
+
+def ready_original(original: nn.Module, data: Data, subject: Subject | None = None) -> nn.Module:
+    """The original as it is run: called as the data's layout says, with the output that the file's network has."""
+    output = "" if subject is None else getattr(subject.header.architecture, "output", "")
+    if is_adapted(original) or not (data.layout or output or data.classes == 2):
+        return original
+    return adapt(copy.deepcopy(original), data.layout, output, classes=data.classes)
+
+
+def open_pair(subject: Subject, original: nn.Module, arithmetic: str) -> tuple[CountingRun, CountingRun]:
+    """The network in the file and the original, ready to be compared."""
+    ready = ready_original(original, subject.data, subject)
+    return open_run(subject.module, subject.header.arithmetic), open_run(ready, arithmetic)
 
 
 def tested_file(subject: Subject) -> Identified:

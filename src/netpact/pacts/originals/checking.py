@@ -12,10 +12,15 @@ from netpact.certificates import Certificate, Identified, OriginalCertificate, c
 from netpact.coding.format import Pact, as_pact
 from netpact.core.progress import Progress
 from netpact.datasets import Data
-from netpact.network import open_run
 from netpact.pacts.fresh.disagreement import recount_disagreements
 from netpact.pacts.fresh.drawing import Drawn, compare_fresh, draw
-from netpact.pacts.fresh.networks import compare_networks, program_of, stated_arithmetic, tested_original
+from netpact.pacts.fresh.networks import (
+    compare_networks,
+    open_pair,
+    program_of,
+    stated_arithmetic,
+    tested_original,
+)
 from netpact.pacts.fresh.opening import open_unlabelled
 from netpact.pacts.priors import Opening, open_subject
 from netpact.pacts.verification import Verdict, check_risk
@@ -61,7 +66,7 @@ def verify_original(
     undecided = [f"compressed network: {reason}" for reason in part.undecided]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
-    runs = open_run(subject.module, subject.header.arithmetic), open_run(original, tested.arithmetic)
+    runs = open_pair(subject, original, tested.arithmetic)
     found = recount_disagreements(*runs, drawn.samples, progress)
     compare_errors("disagreements", found, certificate.disagreements, reasons, undecided)
     own_bound = _recompute(certificate, part.own_bound, reasons)

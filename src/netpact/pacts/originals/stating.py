@@ -12,11 +12,10 @@ from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data
 from netpact.models import OwnModel
-from netpact.network import open_run
 from netpact.pacts.certification import state_risk
 from netpact.pacts.fresh.disagreement import count_disagreements
 from netpact.pacts.fresh.drawing import draw
-from netpact.pacts.fresh.networks import choose_arithmetic, program_of, tested_original
+from netpact.pacts.fresh.networks import choose_arithmetic, open_pair, program_of, tested_original
 from netpact.pacts.fresh.opening import open_unlabelled
 from netpact.pacts.priors import Base, Subject, open_subject
 
@@ -80,7 +79,7 @@ def state_original(
     drawn = draw(fresh, subject.data, labels=False, repeats=subject.repeats, base_data=subject.base_data).refuse_stale()
     half = delta / 2  # a power of two: no rounding
     compressed = state_risk(subject, delta=half, public_seed=public_seed)
-    runs = open_run(subject.module, compressed.arithmetic), open_run(original, tested.arithmetic)
+    runs = open_pair(subject, original, tested.arithmetic)
     counted = count_disagreements(*runs, drawn.samples, progress=progress)
     share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
     return OriginalCertificate(
