@@ -133,7 +133,7 @@ class ToleranceRun:
             raise PactError("a sample's logits depend on the other samples of its batch", where="network")
         return Logits(quick.values.index_copy(0, open_, full.values), quick.spread.index_copy(0, open_, full.spread))
 
-    def _follow(self, inputs: Tensor, lengths: Lengths) -> Logits:
+    def _follow(self, inputs: Tensor, lengths: Lengths | None) -> Logits:
         x = inputs.double()
         with rounding(self._arithmetic, lengths=lengths) as run:
             spread = run.limit(flushed_part(inputs), x.abs())
