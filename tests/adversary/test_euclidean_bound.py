@@ -242,6 +242,22 @@ def test_the_rounding_of_a_layer_is_nearly_attained(conv: bool) -> None:
     assert 0.9 < abs(float(machine) - float(logits.values)) / float(logits.spread) <= 1
 
 
+@pytest.mark.parametrize("conv", [False, True])
+def test_the_rounding_of_a_bias_counts_in_every_place(conv: bool) -> None:
+    """1 + 1.5 * 2^-25 is 1 in float32, in 256 places at once."""
+    weight, bias = torch.full((1, 1), 1.5 * 2.0**-25, dtype=torch.float64), torch.ones(1, dtype=torch.float64)
+    x = torch.ones((1, 1, 16, 16) if conv else (1, 256, 1), dtype=torch.float64)
+    with torch.no_grad(), rounding("float32", lengths=Lengths(alone=True)):
+        start = make_spread(x, None, torch.zeros(1, dtype=torch.float64))
+        found = (
+            functional.conv2d(start, weight[..., None, None], bias) if conv else functional.linear(start, weight, bias)
+        )
+    assert isinstance(found, Spread)
+    assert found.length is not None
+    lost = float((value_of(found) - 1).norm())
+    assert 0.3 < lost / float(found.length) <= 1
+
+
 class Wild(nn.Module):
     """Strides, groups, skips, norms, pools, joins; weights of very different sizes."""
 
