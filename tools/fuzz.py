@@ -103,7 +103,9 @@ def random_step(random: Random) -> Step:
     few = [0, 1, 1, 2, 2, 3, 4, 8, 16, 255, 1 << 30]
     while True:
         kind: Callable[..., Rewrite] = REWRITES[int(random.integers(len(REWRITES)))]
-        fields = {name: int(random.choice(few)) for name in REWRITES[kind.code].least}  # type: ignore[attr-defined]
+        # A message cannot say less than the least.
+        bounds = REWRITES[kind.code].least  # type: ignore[attr-defined]
+        fields = {name: max(int(random.choice(few)), least or 0) for name, least in bounds.items()}
         if "low" in fields:
             fields["low"] = -fields["low"]
         with suppress(PactError):  # some rewrites look at their fields at once

@@ -58,7 +58,7 @@ def test_a_false_certificate_is_refused(network: netpact.Network, digits: Data, 
     pact = netpact.Pact.read(path)
     assert pact.certificate is not None
     pact.with_certificate(replace(pact.certificate, bound=pact.certificate.bound / 2)).write(path)
-    with pytest.raises(PactError, match="its certificate is refused: the exact bound is"):
+    with pytest.raises(PactError, match="its certificate is not agreed to: refused: the exact bound is"):
         certificate_beside(path, network, digits)
 
 

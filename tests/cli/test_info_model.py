@@ -51,7 +51,8 @@ def info(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
 def test_the_record_is_as_agreed(capsys: pytest.CaptureFixture[str]) -> None:
     record = info(capsys, "mlp:5", "--input", "1x2x3", "--classes", "4")
     assert list(record) == [
-        *("model", "input_shape", "classes", "parameters", "flops", "weights", "layers", "refused", "version")
+        *("model", "input_shape", "classes", "parameters", "flops", "weights", "layers", "refused"),
+        *("without_rounding_rule", "version"),
     ]
     first, second = record.pop("layers")
     assert record == {
@@ -62,6 +63,7 @@ def test_the_record_is_as_agreed(capsys: pytest.CaptureFixture[str]) -> None:
         "flops": 2 * (6 * 5 + 5 * 4),
         "weights": "initial",
         "refused": [],
+        "without_rounding_rule": [],
         "version": __version__,
     }
     assert 0 < first.pop("spectral_lower") <= first.pop("spectral_upper") < 5
@@ -95,17 +97,27 @@ def test_what_was_not_said_is_assumed_and_told(capsys: pytest.CaptureFixture[str
     assert "assumed" not in capsys.readouterr().err
 
 
-def test_a_refused_network_is_a_description(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_network_without_rounding_rules_is_certified_as_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("described_nets:Recurrent", "--input", "1x5x8", "--classes", "3")
     record = info(capsys, *arguments)
-    assert record["model"] == "described_nets:Recurrent"
     assert [layer["name"] for layer in record["layers"]] == ["", "lstm", "head"]
-    assert any("lstm (LSTM)" in problem for problem in record["refused"])
-    assert any("the module itself" in problem for problem in record["refused"])
+    assert (record["refused"], record["without_rounding_rule"]) == ([], ["lstm"])
+    assert run(["info", *arguments]) == 0
+    told = capsys.readouterr().err
+    assert "no rounding rule for: lstm" in told
+    assert "--arithmetic as-run" in told
+    assert "supported" not in told
+    assert max(map(len, told.splitlines())) <= WIDTH
+
+
+def test_a_refused_network_is_a_description(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("described_nets:Recurrent", "--input", "1x5x8", "--classes", "4")
+    record = info(capsys, *arguments)
+    assert record["model"] == "described_nets:Recurrent"
+    assert record["refused"]
     assert run(["info", *arguments]) == 0
     told = capsys.readouterr().err
     assert "not supported:" in told
-    assert "layers with parameters may be" in told
     words = " ".join(told.split())
     assert all(" ".join(problem.split()) in words for problem in record["refused"])
     assert max(map(len, told.splitlines())) <= WIDTH

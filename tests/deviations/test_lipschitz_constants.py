@@ -47,6 +47,12 @@ FUNCTIONS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[object, ...], dict[
     "softplus": (lambda x: functional.softplus(x, 3, 12), (3, 12), {}, 3.9),
     "hardsigmoid": (functional.hardsigmoid, (), {"inplace": False}, 0.0),
     "hardswish": (functional.hardswish, (), {"inplace": False}, 2.9999),
+    "mish": (functional.mish, (), {"inplace": False}, 1.4905712),
+    "softsign": (functional.softsign, (), {}, 0.0),
+    "selu": (functional.selu, (), {"inplace": False}, -1e-5),
+    "erf": (torch.erf, (), {}, 0.0),
+    "sin": (torch.sin, (), {}, 0.0),
+    "cos": (torch.cos, (), {}, math.pi / 2),
 }
 
 
@@ -80,12 +86,19 @@ def exact_tanh_gelu(x: Any) -> Any:
     return x / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3)))
 
 
+def exact_mish(x: Any) -> Any:
+    return x * mpmath.tanh(mpmath.log(1 + mpmath.exp(x)))
+
+
 STEEPEST: dict[str, Callable[[], Any]] = {
     "gelu": lambda: mpmath.ncdf(mpmath.sqrt(2)) + mpmath.sqrt(2) * mpmath.npdf(mpmath.sqrt(2)),
     "gelu by tanh": lambda: max(mpmath.diff(exact_tanh_gelu, x) for x in mpmath.linspace(1.4180, 1.4190, 101)),
     "silu": lambda: (mpmath.findroot(lambda x: x * mpmath.tanh(x / 2) - 2, 2.4) + 2) / 4,
     "hardswish": lambda: mpmath.mpf(3) / 2,
     "sigmoid": lambda: mpmath.mpf(1) / 4,
+    "mish": lambda: max(mpmath.diff(exact_mish, x) for x in mpmath.linspace("1.4903", "1.4908", 11)),
+    "selu": lambda: mpmath.mpf("1.0507009873554804934193349852946") * mpmath.mpf("1.6732632423543772848170429916717"),
+    "erf": lambda: 2 / mpmath.sqrt(mpmath.pi),
 }
 
 

@@ -170,7 +170,7 @@ def test_each_column_of_the_page_has_its_own_numbers(table: Experiment) -> None:
     assert shown["network"] == f"{MLP}, seed 0"
     for variant, repeats in one.row.variants.items():
         assert shown[names[variant]].split(" ± ")[0] == f"{100 * repeats.mean:.1f}", variant
-    turned = replace(one.row, variants=dict(reversed(one.row.variants.items())))
+    turned = replace(one.row, variants=dict(reversed(list(one.row.variants.items()))))
     assert str(Table((turned,))) == str(Table((one.row,)))
 
 

@@ -19,7 +19,7 @@ _FOUND: dict[tuple[Method, int], tuple[Network, Compressed]] = {}
 
 def few(data: Data) -> Samples:
     """Enough for laws, which hold for any samples."""
-    return data.train.take(slice(300), name="few")  # type: ignore[attr-defined, no-any-return]
+    return data.train.take(slice(300), name="few")  # type: ignore[attr-defined]
 
 
 def compress_once(network: Network, method: Method, digits: Data) -> Compressed:

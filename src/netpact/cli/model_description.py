@@ -55,7 +55,7 @@ def describe_model(name: str, options: ModelOptions, *, json: bool) -> None:
         "spectral norms are proven: lower for the image sizes seen here, upper for all sizes.",
         markup=False,
     )
-    if table.unruled:
+    if table.unruled and not table.problems:
         people.print(
             f"no rounding rule for: {', '.join(table.unruled)}. It can be compressed, and certified as run: "
             "--arithmetic as-run",
