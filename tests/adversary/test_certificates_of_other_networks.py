@@ -2,7 +2,8 @@
 
 Tried: a file of another architecture beside a network's estimates, a file with a certificate that does not verify, a
 file of the same architecture with other weights, and the demonstration's page, which took the best file of all for the
-network that it explains. What is proven is about the network in the file, and the page and the table say so.
+network that it explains (tests/cli/test_demo.py). What is proven is about the network in the file, and the page and the
+table say so.
 """
 
 from __future__ import annotations
@@ -78,18 +79,3 @@ def test_the_same_architecture_with_other_weights_is_told_from_this_network(
     assert any(record.get("about") == told for record in json.loads(captured.out))
     assert "proven for the network in" in " ".join(captured.err.split())
     assert f"about {told}" in page.read_text()
-
-
-def test_the_demonstration_shows_a_file_of_the_network_that_it_explains(tmp_path: Path) -> None:
-    from netpact.exploration.demonstration.running import _EXPLAINED, _PLAN, demonstrate
-
-    result = demonstrate("digits", out=tmp_path)
-    page = (tmp_path / "bounds.html").read_text()
-    shown = [key for key, *_ in _PLAN if f"about the network in {key}.pact" in page]
-    own = {
-        key: row.bound
-        for key, network, *_ in _PLAN
-        for row in result.rows
-        if row.file == f"{key}.pact" and network == _EXPLAINED and row.bound is not None
-    }
-    assert shown == [min(own, key=lambda key: own[key])]

@@ -11,6 +11,7 @@ import pytest
 from cli.fresh_process import run_fresh
 
 from netpact.cli.app import run
+from netpact.exploration.demonstration.running import _EXPLAINED, _PLAN
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +67,23 @@ def test_further_pages_are_linked_and_self_contained(demo: tuple[Path, dict[str,
     assert page.count("<svg") >= 2
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "estimate" in page
+
+
+def test_the_page_of_bounds_shows_a_file_of_the_network_that_it_explains(
+    demo: tuple[Path, dict[str, Any], float],
+) -> None:
+    """An adversary's try: it once took the best file of all, which was of another network."""
+    out, record, _ = demo
+    page = (out / "bounds.html").read_text()
+    shown = [key for key, *_ in _PLAN if f"about the network in {key}.pact" in page]
+    own = {
+        key: row["bound"]
+        for key, network, *_ in _PLAN
+        for row in record["rows"]
+        if row["file"] == f"{key}.pact" and network == _EXPLAINED and row["bound"] is not None
+    }
+    assert shown == [min(own, key=lambda key: own[key])]
+    assert min(row["bound"] for row in record["rows"] if row["bound"] is not None) < min(own.values()), "else no try"
 
 
 def test_every_file_verifies_from_file_and_data_alone(

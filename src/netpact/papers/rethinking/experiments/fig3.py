@@ -7,7 +7,7 @@ from functools import partial
 
 from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
 from netpact.papers.rethinking.presets import LINES, NUMBERS, PAPER, PLAIN, TUCKER, VAR, name_line
-from netpact.papers.rethinking.simulation.lines import LineStudy, simulate_line
+from netpact.papers.rethinking.simulation.lines import Line, LineStudy, simulate_line
 from netpact.reports.charts.curves import Curve, draw_curves
 from netpact.reports.page import frame_table
 
@@ -31,8 +31,9 @@ def _show(found: Experiment) -> list[Panel | str]:
     rows = [_row(study) for name in names for study in found.chosen(name)]
     heads = ("setting", "seed", "d_M", "c_u", "|W^ - W*|_F", "prediction error", "finite samples", "missed")
     note = (
-        "x = sqrt(d_M / n); finite samples: prediction error, x = sqrt(d_M / (n - d_M - 1)), as for ordinary least "
-        "squares. Missed: training sets in which the start at the true weights alone found the lowest squared error."
+        "Slope (R^2) against sqrt(d_M / n); finite samples: the prediction error against sqrt(d_M / (n - d_M - 1)), as "
+        "for ordinary least squares. Missed: training sets in which the start at the true weights alone found the "
+        "lowest squared error."
     )
     parts: list[Panel | str] = [frame_table("Lines", heads, rows, note=note)]
     for kind in _KINDS:
@@ -49,11 +50,15 @@ def _row(study: LineStudy) -> tuple[str, ...]:
         str(study.seed),
         str(study.complexity),
         f"{study.least:.3g}",
-        str(study.line(prediction=False)) if study.determined else "not determined",
-        str(study.line(prediction=True)),
-        str(study.line(prediction=True, finite=True)),
+        _told(study.line(prediction=False)) if study.determined else "not determined",
+        _told(study.line(prediction=True)),
+        _told(study.line(prediction=True, finite=True)),
         f"{study.missed:.0%}",
     )
+
+
+def _told(line: Line) -> str:
+    return f"{line.slope:.2f} ({line.r_squared:.4f})"
 
 
 def _panel(kind: str, studies: list[LineStudy], *, prediction: bool) -> Panel:
