@@ -151,7 +151,7 @@ def own_data() -> Data:
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda m, x: m.fc(x) + m.fc.bias, "add by a parameter or buffer outside its layer"),
+        (lambda m, x: functional.prelu(m.fc(x), m.fc.bias), "prelu by a parameter or buffer outside its layer"),
         (lambda m, x: m.fc(x) + torch.ones(6).to(x.dtype), "add of a Tensor that does not come from the input"),
         (lambda m, x: functional.linear(m.fc(x), m.fc.weight), "linear by a parameter or buffer outside its layer"),
         (lambda m, x: m.fc(x) + torch.tanh(m.fc.bias), "the operation tanh uses a parameter or buffer"),
@@ -165,11 +165,11 @@ def test_ways_around_a_layer_are_refused(call: Callable[[Any, Tensor], Tensor], 
 
 
 def test_all_problems_are_named_at_once() -> None:
-    module = Own(lambda m, x: m.fc(x + torch.ones(6).to(x.dtype)) + m.fc.bias)
+    module = Own(lambda m, x: functional.prelu(m.fc(x + torch.ones(6).to(x.dtype)), m.fc.bias))
     with pytest.raises(PactError) as caught:
         deviation_bound(module, copy.deepcopy(module), own_data())
     assert "add of a Tensor" in caught.value.what
-    assert "add by a parameter" in caught.value.what
+    assert "prelu by a parameter" in caught.value.what
 
 
 def test_networks_that_cannot_be_compared() -> None:

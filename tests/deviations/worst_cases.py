@@ -77,6 +77,7 @@ def pair(case: Worst) -> tuple[nn.Module, nn.Module, Tensor]:
 FLAT, MAPS, SOLID = (4,), (2, 4, 4), (2, 2, 4, 2)
 CORNER = ((0, 0, 0),)
 HALF = STEP / 2
+FIRST = torch.tensor([True, False, False, False])
 
 WORST: dict[str, Worst] = {
     # moves: as long behind them as before, or longer by the copies
@@ -146,6 +147,26 @@ WORST: dict[str, Worst] = {
     "adaptive_max_pool2d": Worst((1, 5, 5), lambda x: functional.adaptive_max_pool2d(x, 3), at=((0, 1, 1),)),
     "amax": Worst((2, 4), lambda x: x.amax(dim=2), at=((0, 1), (1, 3))),
     "amin": Worst((2, 2), lambda x: (-x).amin(dim=2), at=((0, 1), (1, 0))),
+    # what depends on the sample
+    "matmul": Worst((1, 1), lambda x: x @ x, h=2.0),
+    "bmm": Worst((1, 1), lambda x: torch.bmm(x, x), h=2.0),
+    "einsum": Worst((1, 1), lambda x: torch.einsum("bij,bjk->bik", x, x), h=2.0),
+    "reciprocal": Worst((1,), torch.reciprocal, h=-4.0),
+    "softmax": Worst((1,), lambda x: torch.cat([x, -x], dim=1).softmax(1), h=-HALF),
+    "log_softmax": Worst((1,), lambda x: torch.cat([x, -x], dim=1).log_softmax(1), h=20.0),
+    "layer_norm": Worst((1,), lambda x: functional.layer_norm(torch.cat([x, -x], dim=1), (2,), eps=1.0)),
+    "rms_norm": Worst((1,), lambda x: functional.rms_norm(torch.cat([x, x], dim=1), (2,), eps=1.0)),
+    "group_norm": Worst((1,), lambda x: functional.group_norm(torch.cat([x, -x], dim=1), 1, eps=1.0)),
+    "instance_norm": Worst((1,), lambda x: functional.instance_norm(torch.cat([x, -x], dim=1)[:, None], eps=1.0)),
+    "exp": Worst((1,), torch.exp),
+    "log": Worst((1,), torch.log, h=2.0),
+    "sqrt": Worst((1,), torch.sqrt, h=2.0),
+    "rsqrt": Worst((1,), torch.rsqrt, h=4.0),
+    "square": Worst((1,), torch.square, h=2.0),
+    "pow": Worst((1,), lambda x: x**3, h=4.0),
+    "masked_fill": Worst(FLAT, lambda x: x.masked_fill(FIRST, 1.0), at=((1,),)),
+    "masked_fill_": Worst(FLAT, lambda x: x.clone().masked_fill_(FIRST, 1.0), at=((1,),)),
+    "where": Worst(FLAT, lambda x: torch.where(torch.tensor([True, False, True, False]), x, 0.5), at=((2,),)),
     # functions of every entry, where they are steepest
     "relu": Worst(FLAT, functional.relu),
     "relu_": Worst(FLAT, lambda x: functional.relu_(x.clone())),

@@ -24,6 +24,7 @@ from netpact.layers import Chain
 from netpact.layers.rewrites import Step
 from netpact.models import OwnModule
 from netpact.network import Network, trace
+from netpact.network.adapting import adapt_like
 from netpact.network.rounding.batching import samples_at_once
 
 _BATCH = 256
@@ -63,7 +64,7 @@ def deviation_bound(
     )
     check_same_structure(run.module, twin.module)
     layers = _compare_layers(network, run.module, twin.module)
-    walker = Walker(run.module, layers, arithmetic=run.arithmetic, other_arithmetic=twin.arithmetic)
+    walker = Walker(run.module, layers, arithmetic=run.arithmetic, other_arithmetic=twin.arithmetic, other=twin.module)
     plain = copy.deepcopy(other).double().eval()
     bounds, measured, seen = [], [], 0
     for inputs, _ in source.train.batches(min(_BATCH, samples_at_once(plain, source.input_shape))):
@@ -113,7 +114,7 @@ def _open(
     compressed: Pact | Compressed | nn.Module | str | Path, network: Network
 ) -> tuple[nn.Module, tuple[Step, ...]]:
     if isinstance(compressed, nn.Module):
-        return compressed, ()
+        return adapt_like(copy.deepcopy(compressed), network.module), ()
     if isinstance(compressed, (str, Path)):
         compressed = Pact.read(compressed)
     if not isinstance(compressed, (Pact, Compressed)):
@@ -157,7 +158,8 @@ def refuse_overflow(bound: torch.Tensor, *, first: int) -> None:
     bad = torch.nonzero(~torch.isfinite(bound))
     if len(bad):
         raise PactError(
-            "an activation of one of the networks may overflow its precision: nothing can be said about their distance",
+            "an activation of one of the networks may overflow its precision, or a divisor may vanish: nothing can be "
+            "said about their distance",
             where=f"sample {first + int(bad[0])}",
             hint="scale the inputs or weights down, or use float64",
         )

@@ -68,7 +68,24 @@ class Deviation(Followed):
 
 
 class LayerTensor(Followed):
-    """A parameter or buffer. Only its layer may use it: elsewhere nobody would notice that the other's differs."""
+    """A parameter or buffer. Outside its layer it may be used only where the other network's is known as well."""
+
+    other: Tensor | None
+
+    @property
+    def is_known(self) -> bool:
+        return getattr(self, "other", None) is not None
+
+    def pair(self) -> tuple[Tensor, Tensor]:
+        """This network's numbers and the other's."""
+        assert self.other is not None
+        return self.as_subclass(Tensor), self.other
+
+
+def make_parameter(tensor: Tensor, other: Tensor | None) -> LayerTensor:
+    wrapped = tensor.detach().as_subclass(LayerTensor)
+    wrapped.other = None if other is None else other.detach().double()
+    return wrapped
 
 
 class Strays(TorchFunctionMode):
@@ -118,10 +135,17 @@ class Walker:
     layers            for every layer with weights, by name, what is known of the other network's
     arithmetic        the precision that rounding bounds of the values are for
     other_arithmetic  the precision that the other network is run in
+    other             the other network, where it is known: then parameters may be used outside of layers
     """
 
     def __init__(
-        self, module: nn.Module, layers: Mapping[str, LayerBounds], *, arithmetic: str, other_arithmetic: str
+        self,
+        module: nn.Module,
+        layers: Mapping[str, LayerBounds],
+        *,
+        arithmetic: str,
+        other_arithmetic: str,
+        other: nn.Module | None = None,
     ) -> None:
         self._module = copy.deepcopy(module).double().eval()
         self._arithmetic = arithmetic
@@ -133,11 +157,12 @@ class Walker:
         for name, bounds in layers.items():
             part = parts[name]
             part.forward = partial(_through_layer, self._strays, name, copy.deepcopy(part), bounds)
-        for part in parts.values():
+        twins = {} if other is None else {**dict(other.named_parameters()), **dict(other.named_buffers())}
+        for name, part in parts.items():
             for tensors in (part._parameters, part._buffers):
                 for key, tensor in tensors.items():
                     if tensor is not None:
-                        tensors[key] = tensor.detach().as_subclass(LayerTensor)
+                        tensors[key] = make_parameter(tensor, twins.get(f"{name}.{key}".lstrip(".")))
 
     @torch.no_grad()
     def __call__(self, inputs: NDArray[np.float32]) -> Walked:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -24,40 +23,25 @@ from netpact.algebra.lipschitz import (
 )
 from netpact.algebra.outward import norm_up, round_up, round_up_float
 from netpact.core.errors import PactError
-from netpact.deviations.deviation import Deviation, Followed, LayerTensor, Walk, make_deviation, size_of
+from netpact.deviations.deviation import (
+    Deviation,
+    Followed,
+    LayerTensor,
+    Walk,
+    make_deviation,
+    make_parameter,
+    size_of,
+)
+from netpact.deviations.sample_rules import SAMPLE_RULES, operand, product, quotient, same
+from netpact.deviations.step import Step, as_deviation
 from netpact.network.nested import map_tensors, tensors_in
+from netpact.network.rounding.norms import NORMS
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
-from netpact.network.rounding.rules import JOINS, MOVES, SUMS
+from netpact.network.rounding.products import MATRIX_PRODUCTS
+from netpact.network.rounding.rules import JOINS, MOVES, PRODUCTS, QUOTIENTS, SUMS
 from netpact.network.rounding.sum_rules import AVERAGES
+from netpact.network.rounding.tokens import CASTS, PICKS, is_whole
 from netpact.network.rounding.tolerance import NoRuleError, Spread, value_of
-
-
-@dataclass(frozen=True)
-class Step:
-    """One operation: how it was called, and what it gave in the network that is run."""
-
-    func: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    result: Any
-    walk: Walk
-
-    @property
-    def first(self) -> Deviation:
-        return _as_deviation(self.args[0] if self.args else None)
-
-    @property
-    def root(self) -> float:
-        """The root of how many entries the result has for one sample: the norm of that many ones."""
-        return round_up_float(math.sqrt(value_of(self.result)[0].numel()))
-
-    def repeat(self, tensor: Tensor) -> Any:
-        """The same call with another first tensor."""
-        return self.func(tensor, *self.args[1:], **self.kwargs)
-
-    def picked(self, bound: Tensor) -> Tensor:
-        """Where entries are picked, not computed, there is nothing to round; small ones may still be lost."""
-        return round_up(bound + self.walk.other.underflow(1) * self.root)
 
 
 def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -69,6 +53,12 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     result = func(*plain_args, **plain_kwargs)
     if not any(True for _ in tensors_in(result)):
         return result  # a question such as x.shape
+    if (
+        not walks
+        and name in (*MOVES, "embedding")
+        and all(isinstance(entry, LayerTensor) and entry.is_known for entry in found)
+    ):
+        return _moved(func, args, kwargs, result)
     if not walks:
         raise PactError(
             f"the operation {name} uses a parameter or buffer outside its layer",
@@ -79,11 +69,14 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if len(walk.own.unknown) > refused_before:
         return _pack(result, math.inf, walk)
     try:
-        if any(isinstance(entry, LayerTensor) for entry in found):
+        held = [entry for entry in found if isinstance(entry, LayerTensor)]
+        if held and not (name in _WITH_PARAMETERS and all(entry.is_known for entry in held)):
             raise NoRuleError("by a parameter or buffer outside its layer")
+        if is_whole(result):
+            return _pack(result, same(Step(func, args, kwargs, result, walk)), walk)
         if name not in _RULES:
             raise NoRuleError("")
-        if name not in _OF_MANY and len(found) > 1:
+        if name not in _OF_MANY and len(found) - len(held) > 1:
             raise NoRuleError("by a tensor that depends on the input")
         bounds = _RULES[name](Step(func, args, kwargs, result, walk))
     except NoRuleError as reason:
@@ -93,6 +86,28 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         args[0].bound = bounds
         return args[0]
     return _pack(result, bounds, walk)
+
+
+def _moved(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    """Entries of a parameter in other places: the other network's are in the same ones."""
+    if not isinstance(result, Tensor):
+        raise NoRuleError("of a parameter in several parts")
+    other = func(*map_tensors(args, _other), **map_tensors(kwargs, _other))
+    return make_parameter(result, other)
+
+
+def _other(tensor: Tensor) -> Tensor:
+    return tensor.pair()[1] if isinstance(tensor, LayerTensor) else tensor
+
+
+def _by_number_or_tensor(tensor: Callable[[Step], Tensor]) -> Callable[[Step], Tensor]:
+    """By a number of the program, or by another tensor."""
+
+    def rule(step: Step) -> Tensor:
+        joined = len(step.args) == 2 and all(isinstance(entry, Tensor) for entry in step.args)
+        return tensor(step) if joined else _pointwise(step)
+
+    return rule
 
 
 def _pointwise(step: Step) -> Tensor:
@@ -119,7 +134,12 @@ def _add(step: Step) -> Tensor:
     for part in step.args:
         if isinstance(part, (int, float)):
             continue
-        x = _as_deviation(part)
+        if isinstance(part, LayerTensor):
+            known = operand(step, part)
+            copies = math.prod(shape[1:]) // max(1, known.size[0].numel())
+            total = total + round_up_float(math.sqrt(copies)) * known.bound
+            continue
+        x = as_deviation(part)
         own = value_of(x.held).shape
         if len(own) != len(shape) or own[0] != shape[0]:
             raise NoRuleError("that lines the samples up with another axis")
@@ -142,7 +162,11 @@ def _join(step: Step) -> Tensor:
     axis = step.kwargs.get("dim", step.args[1] if len(step.args) > 1 else 0)
     if axis % value_of(step.result).dim() == 0:
         raise NoRuleError("along the samples' axis")
-    return norm_up(torch.stack([_as_deviation(tensor).bound for tensor in tensors], dim=1))
+    return norm_up(torch.stack([_joined(step, tensor) for tensor in tensors], dim=1))
+
+
+def _joined(step: Step, tensor: Any) -> Tensor:
+    return operand(step, tensor).bound if isinstance(tensor, LayerTensor) else as_deviation(tensor).bound
 
 
 def _move(step: Step) -> Tensor | list[Tensor]:
@@ -210,12 +234,6 @@ def _orient(step: Step) -> Tensor:
     return step.first.bound.clone()
 
 
-def _as_deviation(value: Any) -> Deviation:
-    if not isinstance(value, Deviation):
-        raise NoRuleError(f"of a {type(value).__name__} that does not come from the input")
-    return value
-
-
 def _pack(result: Any, bounds: Any, walk: Walk) -> Any:
     if isinstance(result, (tuple, list)):
         each = bounds if isinstance(bounds, list) else [bounds] * len(result)
@@ -234,7 +252,10 @@ def _plain(tensor: Tensor) -> Tensor:
     return tensor.as_subclass(Tensor) if isinstance(tensor, LayerTensor) else tensor
 
 
-_OF_MANY = {*SUMS, *JOINS}  # may join several tensors that come from the input
+# May join several tensors that come from the input
+_OF_MANY = {*SUMS, *JOINS, *PRODUCTS, *QUOTIENTS, *MATRIX_PRODUCTS, *CASTS, *PICKS}
+# May use a parameter outside its layer, where both networks are known
+_WITH_PARAMETERS = {*SUMS, *JOINS, *PRODUCTS, *QUOTIENTS, *NORMS, "embedding"}
 
 _RULES: dict[str, Callable[[Step], Any]] = {
     **dict.fromkeys(MOVES, _move),
@@ -242,6 +263,9 @@ _RULES: dict[str, Callable[[Step], Any]] = {
     **dict.fromkeys(SUMS, _add),
     **{name: _average(terms_of) for name, (_, terms_of) in AVERAGES.items()},
     **dict.fromkeys(POINTWISE, _pointwise),
+    **dict.fromkeys(PRODUCTS, _by_number_or_tensor(product)),
+    **dict.fromkeys(QUOTIENTS, _by_number_or_tensor(quotient)),
+    **SAMPLE_RULES,
     **{f"max_pool{axes}d": _max_pool(axes) for axes in (1, 2, 3)},
     **{f"adaptive_max_pool{axes}d": _adaptive_max_pool(axes) for axes in (1, 2, 3)},
     "amax": _largest,

@@ -38,6 +38,16 @@ def adapt(module: nn.Module, layout: Layout, output: str, *, classes: int) -> nn
     return module
 
 
+def adapt_like(module: nn.Module, other: nn.Module) -> nn.Module:
+    """Make the module take and return what another one was made to. Changes the module given."""
+    if is_adapted(module) or not is_adapted(other):
+        return module
+    call = other.forward
+    assert isinstance(call, partial)
+    layout, output, classes, _ = call.args
+    return adapt(module, layout, output, classes=classes)
+
+
 def is_adapted(module: nn.Module) -> bool:
     return getattr(module, _ADAPTED, None) is not None
 
