@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -175,3 +176,11 @@ def test_second_order_rounding_moves_the_outputs_less() -> None:
     assert off(second) < 0.6 * off(nearest)
     assert np.array_equal(round_second_order(weight, steps, np.eye(12), most=7), nearest)
     assert np.abs(round_second_order(10 * weight, steps, moments, most=7)).max() == 7
+
+
+def test_a_message_says_whole_if_and_only_if_its_layers_are(linear: Network, digits: Data) -> None:
+    whole = compress(linear, WholeNumber(), samples=digits)
+    with pytest.raises(PactError, match="the arithmetic is float32, and some layers are of whole numbers"):
+        replace(whole, arithmetic="float32")
+    with pytest.raises(PactError, match="the arithmetic is whole, and no layers are of whole numbers"):
+        replace(compress(linear, Quantize()), arithmetic="whole")

@@ -386,3 +386,37 @@ def test_from_file_and_data_alone_in_a_fresh_process(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["agreed"], found
     assert "integers, the same on every machine" in found["said"]
+
+
+class Averages(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Conv2d(1, 2, 1), nn.Linear(2, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.first(x).mean(dim=(2, 3)))
+
+
+def averaged(size: int, **changes: int) -> Any:
+    """A layer whose outputs are at most 3,200, averaged over size^2 pixels and read by the next one."""
+    last = PLAIN | {"low": -3200, "high": 3200, "gain": 16, "divide": 8} | changes
+    module: Any = apply_steps(Averages(), [Step(1, ToWhole(**(FIRST | {"high": 32}))), Step(2, ToWhole(**last))])
+    filled(module)
+    with torch.no_grad():
+        module.first.weight.fill_(100)
+        module.first.bias.fill_(0)
+        module.first.multiplier.fill_(1)
+    settle_layers(module)
+    assert module.first.most == 127 * 100
+    return module, torch.zeros(1, 1, size, size)
+
+
+def test_an_average_is_exact_while_its_sum_and_its_fractions_have_room() -> None:
+    """64 x 64 entries of up to 12,700 add up to more than 2^24; 8 x 8 do not, and are multiples of 1/64."""
+    run_counted(*averaged(8))
+    with pytest.raises(TooLargeError, match="mean may reach"):
+        run_counted(*averaged(64))
+    with pytest.raises(PactError, match="gets halves, and rounds nothing"):
+        run_counted(*averaged(8, gain=1, divide=0))
+    with pytest.raises(PactError, match=r"multiples of 2\^-6: with its multiplier"):
+        run_counted(*averaged(8, gain=1000, divide=14))

@@ -51,11 +51,13 @@ class WholeRun:
     def _run(self, x: Tensor) -> Tensor:
         values = run_counted(self._module, x)
         if self._first is None:
-            self._first = x[:_KEPT].clone(), values[:_KEPT]
-            company = x[:1].clone() if len(x) > 1 else torch.cat([x, 1 - x])
-            self._compare(x.clone(), values, "the network computes something else when its numbers are kept account of")
-            self._compare(company, values[:1], _COMPANY)
-            self._compare(x.roll(1, dims=0), values.roll(1, dims=0), _COMPANY)
+            few, logits = self._first = x[:_KEPT].clone(), values[:_KEPT]
+            company = few[:1].clone() if len(x) > 1 else torch.cat([x, 1 - x])
+            self._compare(
+                few.clone(), logits, "the network computes something else when its numbers are kept account of"
+            )
+            self._compare(company, logits[:1], _COMPANY)
+            self._compare(few.roll(1, dims=0), logits.roll(1, dims=0), _COMPANY)
         else:
             row = self._runs % len(x)
             self._compare(x[row : row + 1].clone(), values[row : row + 1], _COMPANY)
@@ -72,7 +74,7 @@ class WholeRun:
         """After the last batch: the first samples again. A network that counts its calls answers otherwise now."""
         if self._first is not None:
             hint = "the first samples have other logits now than when they were run first"
-            self._compare(self._first[0], self._first[1], hint)
+            self._compare(self._first[0].clone(), self._first[1], hint)
 
     @torch.no_grad()
     def check_in_integers(self) -> None:
