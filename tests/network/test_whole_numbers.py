@@ -135,6 +135,21 @@ def test_sums_move_to_float64_at_2_to_the_24(weight: int, bias: int, carriers: s
     assert int(module(torch.full((1, 4), 1.0))[0, 0]) == layer.most
 
 
+def test_weights_of_both_signs_do_not_make_up_for_each_other() -> None:
+    """An input of both signs adds all of them up."""
+    module = linear()
+    with torch.no_grad():
+        module[0].weight.copy_(torch.tensor([[1 << 18, -(1 << 18), 1, 0], [0, 0, 0, 0]]))
+        module[0].bias.fill_(1)
+        module[0].multiplier.fill_(1)
+    settle_layers(module)
+    assert module[0].carriers == "float64"
+    assert module[0].most == 127 * ((2 << 18) + 1) + 1
+    x = torch.tensor([[1.0, -1.0, 1.0, 0.0]])
+    assert int(module(x)[0, 0]) == module[0].most
+    assert torch.equal(module(x).double(), integers(module, x))
+
+
 def test_a_sum_that_would_pass_2_to_the_53_is_refused() -> None:
     module = linear(high=(1 << 24) - 1)
     with torch.no_grad():

@@ -35,7 +35,7 @@ _PARTS = 8  # a run without rounding bounds takes less memory for each sample
 @METHODS.add
 @dataclass(frozen=True)
 class WholeNumber:
-    """Weights and activations as whole numbers: the same logits on every machine, without rounding bounds.
+    """Weights and activations as integers: the same logits on every machine, without rounding bounds.
 
     Batch norm is folded, every layer's input is rounded to `activations` bits and its weights to `bits`, a step for
     each output channel; sums stay below 2^24, or below 2^53 in float64. Ranges come from calibration inputs; no label
