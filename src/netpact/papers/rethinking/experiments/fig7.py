@@ -28,20 +28,18 @@ def _show(found: Experiment) -> list[str]:
         for study in found.chosen(name_kernels(kernels)):
             for one in study.points:
                 numbers = (one.squares, one.squares_prediction, one.descent, one.descent_prediction)
-                told = (str(study.seed), f"{study.parameters:,}", f"{one.samples:,}")
-                rows.append((f"K = {kernels}", *told, *(f"{number:.4g}" for number in numbers), f"{one.steps:.0f}"))
-    heads = (
-        "kernels",
-        "seed",
-        "parameters",
-        "samples",
-        "least squares: weights",
-        "prediction",
-        "gradient descent: weights",
-        "prediction",
-        "steps",
-    )
-    return [frame_table("Errors of the estimates, means over training sets", heads, rows)]
+                told = (f"{study.parameters:,}", f"{one.samples:,}")
+                rows.append(
+                    (
+                        f"K = {kernels}, seed {study.seed}",
+                        *told,
+                        *(f"{number:.4g}" for number in numbers),
+                        f"{one.steps:.0f}",
+                    )
+                )
+    heads = ("network", "parameters", "samples", "squares, W", "prediction", "descent, W", "prediction", "steps")
+    note = "Least squares, and gradient descent until it stops: |W^ - W*|_F and the prediction error of each."
+    return [frame_table("Errors of the estimates, means over training sets", heads, rows, note=note)]
 
 
 EXPERIMENTS.add(
