@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# What pyproject.toml lists under optional-dependencies; with ray, the tests also start a cluster.
+EXTRAS ?= test
 # Threads fight with the test workers for the cores.
 TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
@@ -13,7 +15,7 @@ install: $(READY)
 $(READY): pyproject.toml constraints.txt src/netpact/core/version.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "netpact needs Python 3.10 or newer: make PYTHON=python3.11 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	touch $(READY)
 
 demo: install

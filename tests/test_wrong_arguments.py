@@ -79,6 +79,7 @@ VERBS = {
     "verify_fidelity": 4,
     "verify_hold_out": 3,
     "verify_original": 4,
+    "with_head": 1,
 }
 NOT_VERBS = {"risk_bound"}  # of numbers by name alone
 
@@ -171,6 +172,7 @@ class Case:
             "verify_fidelity": (netpact.verify_fidelity, [pact, module, data, data.train]),
             "verify_hold_out": (netpact.verify_hold_out, [pact, data.train, data]),
             "verify_original": (netpact.verify_original, [pact, module, data, data.train]),
+            "with_head": (lambda backbone: netpact.with_head(backbone, features=4, classes=3), [nn.Linear(4, 4)]),
         }
         self.wrong = {
             "nothing": None,

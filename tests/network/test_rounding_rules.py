@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from netpact.core.errors import PactError
+from netpact.layers import Preprocess
 from netpact.network.rounding import rules as rounding_rules
 from netpact.network.rounding.tolerance import make_spread, rounding, spread_of, value_of
 
@@ -152,6 +153,12 @@ CALLS: dict[str, list[tuple[tuple[int, ...], Call]]] = {
     "roll": [(IMAGE, lambda x: x.roll(1, dims=2))],
     "flip": [(IMAGE, lambda x: x.flip(1, 3))],
     "interpolate": [(IMAGE, nn.Upsample(scale_factor=2)), (IMAGE, nn.UpsamplingNearest2d(scale_factor=4))],
+    "preprocess": [
+        (IMAGE, Preprocess(size=8, mean=(0.4, -0.2), std=(0.3, 2.0))),
+        (IMAGE, Preprocess(size=(3, 7), mean=(0.4, 0.1), std=(0.3, 0.2))),
+        (IMAGE, Preprocess(mean=(0.5,), std=(0.25,))),
+        ((3, 1, 4, 4), Preprocess(size=(2, 5), mean=(0.4, 0.1, 0.0), std=(0.3, 0.2, 1.0))),
+    ],
     "unbind": [(IMAGE, lambda x: x.unbind(1)[1])],
     "narrow": [(IMAGE, lambda x: x.narrow(2, 1, 2))],
     "select": [(IMAGE, lambda x: x.select(1, 1))],

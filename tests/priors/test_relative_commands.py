@@ -89,7 +89,7 @@ def test_a_base_pact_file_serves_too(halves: Path, tmp_path: Path, capsys: pytes
         (["--method", "quantize-difference"], "--base FILE"),
         (["--method", "quantize", "--base", "base.safetensors"], "methods that have one: quantize-difference"),
         (["--base", "nowhere.safetensors"], "nowhere.safetensors"),
-        (["--base", "base.bin"], ".safetensors, .pact"),
+        (["--base", "base.bin"], ".safetensors, .pt, .pth, .pact"),
         (["--base", "base.safetensors", "--set", "base=x"], "allowed: bits"),
         (["--base", "base.safetensors", "--base-data", "second.npz"], "trained on the data of this certificate"),
         (["--base", "mlp.safetensors"], "fc1.weight"),

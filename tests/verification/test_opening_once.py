@@ -154,11 +154,11 @@ def test_a_function_that_makes_another_shape_the_second_time_is_refused(few: Dat
         certify(sealed, few, model=changing)
 
 
-def test_a_users_own_module_takes_no_base(few: Data) -> None:
+def test_a_users_own_module_without_a_base_takes_none(few: Data) -> None:
     sealed = seal(compress(trace(Own(), few), Quantize(bits=6)))
     for statement in (sealed, certify(sealed, few, model=Own)):
         verb = certify if statement is sealed else verify
-        with pytest.raises(PactError, match="a user's own module has no base network"):
+        with pytest.raises(PactError, match="this message needs no base network"):
             verb(statement, few, model=Own, base=base_of(Own(), name="other"))
 
 

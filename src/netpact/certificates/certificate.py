@@ -21,7 +21,7 @@ from netpact.certificates.inputs import (
 )
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
-from netpact.certificates.names import check_fingerprint, check_name, check_version
+from netpact.certificates.names import check_constants, check_fingerprint, check_name, check_version
 from netpact.certificates.program import AS_RUN, WHOLE, Program, check_program
 from netpact.certificates.statement import Statement
 from netpact.core.checks import check_choice, check_flag, check_instance, check_integer
@@ -64,6 +64,7 @@ class Certificate(Statement):
     copies are exact copies of samples: they are left out, and not among `samples`; with `repeats` the distribution is
     declared to repeat values, and they are included. order says what fixed the order of the samples, if it decides
     which of them are certified: a key of ORDERS; order_source says where a public seed comes from.
+    standardised has the constants by which the inputs were standardised, MEAN/STD; "" where they were not.
     """
 
     layout: ClassVar[Layout] = Layout(
@@ -73,9 +74,10 @@ class Certificate(Statement):
             "module_code": {"sha256": "module_sha256"},
             "copies": {"number": "copies", "repeats": "repeats"},
             "order": {"fixed_by": "order", "source": "order_source"},
+            "inputs": {"standardised": "standardised"},
         },
         records={"helper": Helper, "program": Program},
-        optional=("base", "copies", "helper", "module_code", "order", "program"),
+        optional=("base", "copies", "helper", "inputs", "module_code", "order", "program"),
         numbers=("train_error", "test_error"),
     )
     words: ClassVar[ModuleType] = wording
@@ -113,6 +115,7 @@ class Certificate(Statement):
     order_source: str = ""
     module_sha256: str = ""
     program: Program | None = None
+    standardised: str = ""
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -166,6 +169,8 @@ class Certificate(Statement):
             check_name(self.module, name="module")
         if self.module_sha256 != "":
             hex_digest(self.module_sha256, name="module_sha256")
+        if self.standardised != "":
+            check_constants(self.standardised, name="standardised")
         hex_digest(self.message_sha256, name="message_sha256")
         check_program(self.program, self.arithmetic)
 
@@ -181,7 +186,8 @@ class Certificate(Statement):
             raise PactError(
                 f"the bound {self.bound!r} differs from the {self.form}_bound given beside it", where="bound"
             )
-        if (self.prior == "conditional") != bool(self.module):
+        # A base and a helper go with either kind of network: the sentence then names both.
+        if {"conditional": not self.module, "data-free": bool(self.module)}.get(self.prior, False):
             raise PactError(
                 f"prior {self.prior!r} does not go with module {self.module!r}",
                 where="prior",

@@ -12,6 +12,9 @@ MOST_CHARACTERS = 80
 # Letters that are written from right to left, and Arabic digits: they change the order in which the rest shows.
 _TURNING = ("R", "AL", "AN")
 _VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,4}([A-Za-z0-9.+_-]{0,40})", re.ASCII)
+_NUMBERS = r"-?[0-9.]{1,40}(e[+-]?[0-9]{1,3})?(,-?[0-9.]{1,40}(e[+-]?[0-9]{1,3})?)*"
+_CONSTANTS = re.compile(f"{_NUMBERS}/{_NUMBERS}", re.ASCII)
+_MOST_CONSTANTS = 1 << 20
 _FINGERPRINT = re.compile("sha256:[0-9a-f]{1,64}", re.ASCII)
 
 
@@ -46,6 +49,13 @@ def check_version(value: object, *, name: str) -> str:
 def check_fingerprint(value: object, *, name: str) -> str:
     if not isinstance(value, str) or not _FINGERPRINT.fullmatch(value):
         raise PactError(f"must be sha256: and hexadecimal digits, got {value!r:.100}", where=name)
+    return value
+
+
+def check_constants(value: object, *, name: str) -> str:
+    """MEAN/STD, each one decimal number or several with commas between them."""
+    if not isinstance(value, str) or len(value) > _MOST_CONSTANTS or not _CONSTANTS.fullmatch(value):
+        raise PactError(f"must be MEAN/STD, numbers with commas between them, got {value!r:.100}", where=name)
     return value
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from netpact.certificates.helper import Helper
     from netpact.certificates.program import Program
 
+_CONSTANTS_SHOWN = 4  # of a mean or a deviation
 DIGITS_SHOWN = 12  # of a sha256, in a sentence for people
 _FORM_NAMES = {
     "exact": "binomial tail inversion",
@@ -42,11 +43,16 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
         f"delta = {certificate.delta!r} was chosen before training.",
         arithmetic("the network", certificate.arithmetic, certificate.program),
     )
+    if certificate.standardised:
+        premises += (
+            f"The inputs were standardised, (x - mean) / std, with constants that were fixed before the sample was "
+            f"drawn: {_constants(certificate)}.",
+        )
     if certificate.repeats:
         premises += ("The distribution itself repeats values: a sample equal to another one was drawn all the same.",)
     elif certificate.copies:
         premises += (f"The {certificate.copies:,} exact copies that were left out are copies, not draws of their own.",)
-    if certificate.prior == "conditional":
+    if certificate.module:
         premises += (f"The module {_module(certificate)} was fixed before the data.",)
     if certificate.prior == "transfer":
         premises += (
@@ -92,7 +98,12 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
         "Nothing outside the message was chosen by looking at the training data: no input scaling, no features, no "
         "removal of samples.",
     )
-    if certificate.prior == "conditional":
+    if certificate.standardised:
+        declared += (
+            f"The constants that standardise the inputs ({_constants(certificate)}) were neither computed from the "
+            "training data nor chosen by looking at them.",
+        )
+    if certificate.module:
         declared += (f"The code of the module {_module(certificate)} holds nothing learned from the training data.",)
     if certificate.prior == "transfer":
         source = certificate.base_data_fingerprint or "data that are not named"
@@ -162,7 +173,11 @@ def drawn(certificate: Certificate) -> str:
 
 def condition(certificate: Certificate) -> str:
     """How the sentence begins: with the premises that its prior and its samples need, where they need any."""
-    premises = [premise for premise in (_order(certificate), _repeats(certificate), _prior(certificate)) if premise]
+    conditions = (
+        *(_order(certificate), _repeats(certificate), _inputs(certificate)),
+        *(_own_code(certificate), _prior(certificate)),
+    )
+    premises = [premise for premise in conditions if premise]
     return f"If {', and '.join(premises)}, with" if premises else "With"
 
 
@@ -197,9 +212,28 @@ def _repeats(certificate: Certificate) -> str:
     return f"the distribution itself repeats values{found}"
 
 
+def _inputs(certificate: Certificate) -> str:
+    if not certificate.standardised:
+        return ""
+    return f"the constants that standardise the inputs ({_constants(certificate)}) were fixed before the data"
+
+
+def _constants(certificate: Certificate) -> str:
+    mean, _, std = certificate.standardised.partition("/")
+    return f"mean {_shortened(mean)}, std {_shortened(std)}"
+
+
+def _shortened(numbers: str) -> str:
+    """All of them are in the record; a table may have hundreds."""
+    each = numbers.split(",")
+    return ", ".join(each) if len(each) <= _CONSTANTS_SHOWN else f"{', '.join(each[:3])}, ... ({len(each):,} numbers)"
+
+
+def _own_code(certificate: Certificate) -> str:
+    return f"the module {_module(certificate)} was fixed before the data" if certificate.module else ""
+
+
 def _prior(certificate: Certificate) -> str:
-    if certificate.prior == "conditional":
-        return f"the module {_module(certificate)} was fixed before the data"
     if certificate.prior == "transfer":
         return f"the base network {quote(certificate.base_name)} was fixed before the data"
     if certificate.helper is not None:

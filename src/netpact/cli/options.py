@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from netpact.datasets import Samples
     from netpact.pacts.priors import Base
 
-DATA_NAMES = "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, or a FILE.npz"
+DATA_NAMES = (
+    "digits, mnist, fashion_mnist, cifar10, cifar100, svhn, FILE.npz, FILE.csv, or a folder of images; "
+    "see netpact data --help"
+)
 _DEFAULTS = Limits()
 
 DataName: TypeAlias = Annotated[str, typer.Option("--data", metavar="NAME", help=f"The data set: {DATA_NAMES}.")]
@@ -43,7 +46,7 @@ Figures: TypeAlias = Annotated[
     typer.Option(
         "--figures",
         metavar="FOLDER",
-        help="Write each figure as SVG, PDF and CSV to this folder; figures of an earlier run are replaced.",
+        help="Write each figure as SVG, PDF, CSV and JSON to this folder; figures of an earlier run are replaced.",
     ),
 ]
 BaseFile: TypeAlias = Annotated[

@@ -15,6 +15,7 @@ from netpact.datasets.own import as_data as as_data
 from netpact.datasets.own import as_samples as as_samples
 from netpact.datasets.problems import Problem as Problem
 from netpact.datasets.problems import check_data as check_data
+from netpact.datasets.reading import Reading as Reading
 from netpact.datasets.samples import ArraySamples as ArraySamples
 from netpact.datasets.samples import Batch as Batch
 from netpact.datasets.samples import Data as Data
@@ -22,6 +23,8 @@ from netpact.datasets.samples import Samples as Samples
 from netpact.datasets.splits import Split as Split
 from netpact.datasets.splits import set_aside as set_aside
 from netpact.datasets.splits import split_indices as split_indices
+from netpact.datasets.standardising import Standardise as Standardise
+from netpact.datasets.standardising import standardise as standardise
 from netpact.datasets.streams import StreamSamples as StreamSamples
 from netpact.datasets.streams import open_stream as open_stream
 from netpact.datasets.summary import describe as describe

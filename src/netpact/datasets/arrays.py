@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 from netpact.core.checks import check_integer, plain
 from netpact.core.errors import PactError
 from netpact.datasets.layout import check_integers, join_arrays
+from netpact.datasets.sources.mapped import is_mapped
 
 MAX_CLASSES = 65_536  # a label beyond this is not a class number but a mistake
 _CHANNELS = (1, 3)
 _CHECK_ROWS = 4096
+_AT_ONCE = 1 << 22
 
 
 def to_array(value: object, *, where: str) -> NDArray[Any]:
@@ -47,6 +50,8 @@ def check_inputs(x: NDArray[Any], *, where: str, first: int = 0) -> NDArray[Any]
 
     (n, h, w) gets a channel axis. uint8 (n, h, w, c) with 1 or 3 channels becomes (n, c, h, w), unless the second axis
     already looks like the channels. Float inputs keep their axes: nobody can know what they mean.
+
+    An array in a file stays there, in the type in which it is stored: batches are converted one by one.
     """
     if x.ndim > 4 and x.dtype.kind == "f":
         x = join_arrays([x], where=where)
@@ -60,7 +65,7 @@ def check_inputs(x: NDArray[Any], *, where: str, first: int = 0) -> NDArray[Any]
         )
     if x.dtype != np.uint8 and x.dtype.kind in "iub":
         check_integers(x, where=where, first=first)
-        return x.astype(np.int64 if x.dtype.kind != "b" else np.bool_, copy=False)
+        return x if is_mapped(x) else x.astype(np.int64 if x.dtype.kind != "b" else np.bool_, copy=False)
     if x.dtype != np.uint8 and x.dtype.kind != "f":
         raise PactError(
             f"inputs must be uint8 images, floating-point numbers or integers, got {x.dtype}",
@@ -70,7 +75,8 @@ def check_inputs(x: NDArray[Any], *, where: str, first: int = 0) -> NDArray[Any]
     if x.ndim == 3:
         x = x[:, np.newaxis]
     elif x.ndim == 4 and x.dtype == np.uint8 and x.shape[3] in _CHANNELS and x.shape[1] not in _CHANNELS:
-        x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+        turned = x.transpose(0, 3, 1, 2)
+        x = turned if is_mapped(x) else np.ascontiguousarray(turned)
     return x if x.dtype == np.uint8 else _finite_float32(x, where=where, first=first)
 
 
@@ -88,11 +94,16 @@ def _check_records(x: NDArray[Any], *, where: str, first: int) -> NDArray[Any]:
     return join_arrays({name: x[name] for name in x.dtype.names}, where=where)
 
 
-def _finite_float32(x: NDArray[Any], *, where: str, first: int) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused below
-        x = x.astype(np.float32, copy=False)
-    for start in range(0, len(x), _CHECK_ROWS):
-        fine = np.isfinite(x[start : start + _CHECK_ROWS]).reshape(-1, int(np.prod(x.shape[1:]))).all(axis=1)
+def _finite_float32(x: NDArray[Any], *, where: str, first: int) -> NDArray[Any]:
+    """float32, except where the array is in a file."""
+    if not is_mapped(x):
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused below
+            x = x.astype(np.float32, copy=False)
+    step = rows_at_once(x.shape[1:], most=_CHECK_ROWS)
+    for start in range(0, len(x), step):
+        with np.errstate(over="ignore"):
+            some = x[start : start + step].astype(np.float32, copy=False)
+        fine = np.isfinite(some).reshape(len(some), -1).all(axis=1)
         if not fine.all():
             raise PactError(
                 "the input holds NaN, an infinite number or one too large for float32",
@@ -163,8 +174,13 @@ def as_network_input(x: NDArray[Any]) -> NDArray[np.float32]:
         parts = [as_network_input(x[name]).reshape(len(x), -1) for name in x.dtype.names]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
     if x.dtype == np.uint8:
-        return np.divide(x, np.float32(255), dtype=np.float32)
+        return np.divide(x, np.float32(255), dtype=np.float32, order="C")
     return np.array(x, dtype=np.float32, order="C")
+
+
+def rows_at_once(shape: tuple[int, ...], *, most: int = 1024) -> int:
+    """How many samples of this shape a pass takes at once: 16 MB as float32, and at least one."""
+    return max(1, min(most, _AT_ONCE // max(1, math.prod(shape))))
 
 
 def rows(count: int, *, size: int) -> Iterator[slice]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
+from netpact.datasets.arrays import rows_at_once
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.layout import Layout, layout_of
 from netpact.datasets.samples import Batch, Samples
@@ -70,16 +71,17 @@ def key_samples(samples: Samples) -> list[bytes]:
 
     input = float32 numbers, little-endian, with -0 as 0; label = int64, big-endian, so that keys sort by input first.
     """
-    keys: list[bytes] = []
-    for x, y in samples.batches():
-        # Adding zero turns -0 into 0: two inputs with equal numbers are one input, whatever their bits.
-        little = np.ascontiguousarray(x + np.float32(0), dtype="<f4")
-        labels = y.astype(">i8").tobytes()
-        keys += [
-            hashlib.sha256(row.data).digest() + labels[8 * place : 8 * place + 8]
-            for place, row in enumerate(little.reshape(len(y), -1))
-        ]
-    return keys
+    return [key for batch in samples.batches(rows_at_once(samples.input_shape)) for key in key_batch(*batch)]
+
+
+def key_batch(x: NDArray[np.float32], y: NDArray[np.int64]) -> list[bytes]:
+    # Adding zero turns -0 into 0: two inputs with equal numbers are one input, whatever their bits.
+    little = np.ascontiguousarray(x + np.float32(0), dtype="<f4")
+    labels = y.astype(">i8").tobytes()
+    return [
+        hashlib.sha256(row.data).digest() + labels[8 * place : 8 * place + 8]
+        for place, row in enumerate(little.reshape(len(y), -1))
+    ]
 
 
 def count_copies(samples: Samples) -> tuple[int, int]:

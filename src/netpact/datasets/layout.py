@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from netpact.core.errors import PactError
 
 MOST_INTEGER = 1 << 24
+_CHECKED = 1 << 22  # integers at once: the array may be in a file, and larger than memory
 _KINDS = {"f": "float32", "u": "int64", "i": "int64", "b": "bool"}
 
 
@@ -108,11 +109,15 @@ def _stored(part: NDArray[Any], *, where: str) -> type:
 
 def check_integers(x: NDArray[Any], *, where: str, first: int = 0) -> None:
     """float32 holds every integer up to 2^24; larger ones would become others."""
-    if x.dtype.kind == "b" or not x.size:
+    if x.dtype.kind == "b" or not x.size or np.iinfo(x.dtype).max <= MOST_INTEGER:
         return
-    fine = (np.minimum(x, MOST_INTEGER) == x) & (np.maximum(x, -MOST_INTEGER) == x)
-    if not fine.all():
-        row = int(np.argmin(fine.reshape(len(x), -1).all(axis=1)))
+    step = max(1, _CHECKED // max(1, math.prod(x.shape[1:])))
+    for start in range(0, len(x), step):
+        part = x[start : start + step]
+        fine = (np.minimum(part, MOST_INTEGER) == part) & (np.maximum(part, -MOST_INTEGER) == part)
+        if fine.all():
+            continue
+        row = start + int(np.argmin(fine.reshape(len(part), -1).all(axis=1)))
         raise PactError(
             "integers must be from -2^24 to 2^24",
             where=f"{where}, sample {first + row}",

@@ -1,8 +1,9 @@
-"""load_data: a data set by name or from an .npz file."""
+"""load_data: a data set by name, or from the place where it is."""
 
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -11,13 +12,17 @@ import numpy as np
 
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError, one_of
+from netpact.core.progress import Progress
 from netpact.datasets import openml
 from netpact.datasets.arrays import check_labels, count_classes
 from netpact.datasets.catalogue import KNOWN, KnownSet, cache_folder, data_folders
 from netpact.datasets.npz import read_npz
-from netpact.datasets.order import SORTED
+from netpact.datasets.order import sort_samples
+from netpact.datasets.reading import Reading, split_place
 from netpact.datasets.samples import ArraySamples, Data
+from netpact.datasets.sources.places import PLACES, is_place, read_place
 from netpact.datasets.splits import split_indices
+from netpact.datasets.standardising import standardise
 from netpact.datasets.variants import vary
 
 _log = logging.getLogger(__name__)
@@ -25,20 +30,50 @@ _DIGITS_TEST = 360
 NAMES = ("digits", *KNOWN)
 
 
-def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
-    """A data set by name (digits, mnist, ...) or from an .npz file with x_train, y_train and maybe x_test, y_test.
+def load_data(
+    name_or_path: str | Path,
+    *,
+    limit: int | None = None,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Data:
+    """A data set by name (digits, mnist, ...) or from its place.
+
+    A place is an .npz file with x_train, y_train and maybe x_test, y_test; a table, FILE.csv; or a folder of
+    images, of .npy files, of tables, or one that Hugging Face's library has saved.
 
     A name may have a variant: "mnist:permuted-pixels", "mnist:permuted-classes", "mnist:random-labels",
     "mnist:symmetric-0.2", "mnist:pair-0.4" (label noise; with "-clean-test" the test set keeps its labels).
     "mnist:sorted" and "mine.npz:sorted" have the training samples in an order that nobody can choose: see sort_samples.
 
-    limit  use only the first `limit` training samples; the name says so: "mnist[:1000]"
+    limit    use only the first `limit` training samples; the name says so: "mnist[:1000]"
+    reading  how to read it, where the place does not say it; or in the text: "photos:size=32:standardise=0.5/0.5"
     """
-    text, _, variant = str(name_or_path).partition(":")
-    if text not in NAMES:  # a path may hold a colon
-        text, variant = str(name_or_path), ""
-        if text.endswith(f".npz:{SORTED}"):
-            text, variant = text.removesuffix(f":{SORTED}"), SORTED
+    given = str(name_or_path)
+    if os.path.exists(given):  # a path may hold colons, or be too long to be one
+        text, own, is_sorted = given, Reading(), False
+    else:
+        text, own, is_sorted = split_place(given)
+    if reading is not None and str(own):
+        raise PactError(f"options in the name, {own}, and a reading as well", where="data", hint="give one of them")
+    how = reading or own
+    data = _load(text, how, progress)
+    if how.standardise is not None:
+        data = standardise(data, how.standardise)
+    if is_sorted:
+        data = sort_samples(data)
+    return data if limit is None else _shorten(data, limit)
+
+
+def _load(place: str, reading: Reading, progress: Progress | None) -> Data:
+    """Before it is standardised, sorted and shortened."""
+    text, _, variant = place.partition(":")
+    if text not in NAMES:
+        text, variant = place, ""
+        if is_place(text):
+            data = read_place(Path(text).expanduser(), reading, progress=progress)
+            return replace(data, name=f"{data.name}{replace(reading, standardise=None)}")
+    reading.refuse("size", "colours", "label", "columns", where=text)
     if text == "digits":
         data = _digits()
     elif text in KNOWN:
@@ -47,10 +82,8 @@ def load_data(name_or_path: str | Path, *, limit: int | None = None) -> Data:
         path = Path(text).expanduser()
         data = _from_file(path, name=path.stem, known=None)
     else:
-        raise one_of(text, (*NAMES, "a path that ends in .npz"), option="data")
-    if variant:
-        data = vary(data, variant)
-    return data if limit is None else _shorten(data, limit)
+        raise one_of(text, (*NAMES, PLACES), option="data")
+    return vary(data, variant) if variant else data
 
 
 def _digits() -> Data:

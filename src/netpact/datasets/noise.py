@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netpact.core.checks import check_choice, check_instance, check_number
 from netpact.core.seed import Seed
+from netpact.datasets.order import in_memory
 from netpact.datasets.samples import ArraySamples, Data, Samples
 
 _PARTS = ("both", "train")
@@ -34,11 +34,12 @@ def add_label_noise(data: Data, *, kind: str, rate: float, seed: Seed, parts: st
     name = f"{data.name}:{short}-{rate:g}" + ("-clean-test" if parts == "train" else "")
 
     def noisy(samples: Samples, which: str) -> ArraySamples:
-        inputs, labels = _arrays(samples)
+        whole = samples if isinstance(samples, ArraySamples) else in_memory(samples)
+        labels = whole.labels
         random = seed.child("label noise", kind, which).numpy()
         changed = random.random(len(labels)) < rate
         away = np.where(changed, KINDS[kind](random, len(labels), data.classes), 0)
-        return ArraySamples(inputs, (labels + away) % data.classes, f"{name} {which}", data.classes)
+        return replace(whole, labels=(labels + away) % data.classes, name=f"{name} {which}")
 
     test = data.test if data.test is None or parts == "train" else noisy(data.test, "test")
     return replace(data, name=name, train=noisy(data.train, "train"), test=test)
@@ -50,13 +51,6 @@ def find_noise(variant: str) -> tuple[str, float, str] | None:
     if found is None:
         return None
     return _SHORT[found[1]], float(found[2]), "train" if found[3] else "both"
-
-
-def _arrays(samples: Samples) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    if isinstance(samples, ArraySamples):
-        return samples.inputs, samples.labels
-    x, y = zip(*samples.batches(), strict=True)
-    return np.concatenate(x), np.concatenate(y)
 
 
 def _any_other(random: np.random.Generator, count: int, classes: int) -> NDArray[np.int64]:

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from netpact.core.errors import PactError
 from netpact.datasets.layout import join_arrays
+from netpact.datasets.sources.mapped import map_member, read_header
 
 TRAIN_KEYS = ("x_train", "y_train")
 TEST_KEYS = ("x_test", "y_test")
-MAX_BYTES = 16 * 2**30  # unpacked; data beyond this should come through a loader
+MAX_BYTES = 16 * 2**30  # in memory; what is stored uncompressed is not read into it
 FREE_BYTES = 64 * 2**20  # small enough to unpack whatever the ratio
 MAX_RATIO = 100  # unpacked to packed; images stay below 10, a zip bomb is near 1000
 
@@ -58,14 +58,25 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def read_arrays(path: Path, choose: Callable[[list[str]], tuple[str, ...]], *, hint: str) -> dict[str, NDArray[Any]]:
-    """The arrays that `choose` picks from the names in the file, or refuses; hint says how to write such a file."""
+    """The arrays that `choose` picks from the names in the file, or refuses; hint says how to write such a file.
+
+    Large arrays that are stored uncompressed stay in the file, and are mapped into memory.
+    """
     with _refuse_damage(path, hint=hint), path.open("rb") as file:
         with zipfile.ZipFile(file) as archive:
             keys = choose([name.removesuffix(".npy") for name in archive.namelist()])
-            _check_sizes(archive, keys, path)
+            members = {key: archive.getinfo(f"{key}.npy") for key in keys}
+            large = {key for key, member in members.items() if _stays_in_file(member)}
+            _check_sizes(archive, members, large, path)
+        found = {key: map_member(file, path, members[key], where=f"{path}, {key}") for key in large}
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in keys}
+            return {key: found[key] if key in found else arrays[key] for key in keys}
+
+
+def _stays_in_file(member: zipfile.ZipInfo) -> bool:
+    encrypted = member.flag_bits & 1
+    return member.compress_type == zipfile.ZIP_STORED and member.file_size > FREE_BYTES and not encrypted
 
 
 @contextmanager
@@ -103,20 +114,22 @@ def _data_keys(names: list[str], path: Path) -> tuple[str, ...]:
     return (*train, *(parts["x_test"] or ("x_test",)), "y_test")
 
 
-def _check_sizes(archive: zipfile.ZipFile, keys: tuple[str, ...], path: Path) -> None:
+def _check_sizes(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], mapped: set[str], path: Path) -> None:
     packed = unpacked = 0
-    for key in keys:
-        member = archive.getinfo(f"{key}.npy")
+    for key, member in members.items():
         with archive.open(member) as stream:
             declared = _declared_bytes(stream, where=f"{path}, {key}")
         if declared != member.file_size:
             raise PactError(
                 f"the array declares {declared} bytes, the file holds {member.file_size}", where=f"{path}, {key}"
             )
-        packed, unpacked = packed + member.compress_size, unpacked + declared
+        if key not in mapped:
+            packed, unpacked = packed + member.compress_size, unpacked + declared
     if unpacked > MAX_BYTES:
         raise PactError(
-            f"{unpacked} bytes unpacked, at most {MAX_BYTES} are read", where=str(path), hint="give a torch DataLoader"
+            f"{unpacked} bytes unpacked, at most {MAX_BYTES} are read",
+            where=str(path),
+            hint="write it uncompressed with np.savez, so that it stays in the file; or give a torch DataLoader",
         )
     if unpacked > max(FREE_BYTES, MAX_RATIO * packed):
         raise PactError(
@@ -128,13 +141,5 @@ def _check_sizes(archive: zipfile.ZipFile, keys: tuple[str, ...], path: Path) ->
 
 def _declared_bytes(stream: IO[bytes], *, where: str) -> int:
     """Header and data of an array as its header declares them."""
-    version = npy.read_magic(stream)
-    if version == (1, 0):
-        shape, _, dtype = npy.read_array_header_1_0(stream)
-    elif version == (2, 0):
-        shape, _, dtype = npy.read_array_header_2_0(stream)
-    else:
-        raise PactError(f"array format {version} is not known; allowed: (1, 0), (2, 0)", where=where)
-    if dtype.hasobject or dtype.itemsize == 0:
-        raise PactError(f"an array of type {dtype}; only plain numbers are read", where=where)
+    shape, _, dtype = read_header(stream, where=where)
     return stream.tell() + math.prod(shape) * dtype.itemsize

@@ -10,9 +10,8 @@ import numpy as np
 from netpact.datasets.catalogue import PUBLISHED_TRAINING_SETS
 from netpact.datasets.copies import key_samples
 from netpact.datasets.layout import layout_of, restore
+from netpact.datasets.reading import SORTED
 from netpact.datasets.samples import ArraySamples, Data, Samples
-
-SORTED = "sorted"
 
 
 def published_name(samples: Samples) -> str:
@@ -37,7 +36,7 @@ def sort_samples(data: Data | object) -> Data:
     keys = key_samples(data.train)
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     name = f"{data.name}:{SORTED}"
-    whole = data.train if isinstance(data.train, ArraySamples) else _in_memory(data.train)
+    whole = data.train if isinstance(data.train, ArraySamples) else in_memory(data.train)
     train = whole.take(order, name=f"{name} train")
     return replace(data, name=name, train=train.derived_from(whole) if published_name(whole) else train)
 
@@ -51,7 +50,7 @@ def is_sorted(samples: Samples, *, repeats: bool = False) -> bool:
     return all(first < second or (repeats and first == second) for first, second in itertools.pairwise(keys))
 
 
-def _in_memory(samples: Samples) -> ArraySamples:
+def in_memory(samples: Samples) -> ArraySamples:
     inputs, labels = zip(*samples.batches(), strict=True)
     return ArraySamples(
         restore(np.concatenate(inputs), layout_of(samples)), np.concatenate(labels), samples.name, samples.classes

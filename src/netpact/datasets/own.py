@@ -1,26 +1,34 @@
-"""The user's own data: arrays, tensors, torch data sets and loaders."""
+"""The user's own data: arrays, tensors, DataFrames, data sets and loaders of torch, data sets of Hugging Face."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
 from netpact.datasets.arrays import check_labels, count_classes, to_array, to_inputs
 from netpact.datasets.loading import load_data
+from netpact.datasets.reading import Reading
 from netpact.datasets.samples import ArraySamples, Data, Samples
+from netpact.datasets.sources.frames import is_frame, read_frame
+from netpact.datasets.sources.hugging_face import is_hugging_face, read_hugging_face
+from netpact.datasets.sources.places import tables_to_data
+from netpact.datasets.standardising import constants_of, standardise, standardise_samples
 from netpact.datasets.streams import open_stream
 
 _ALLOWED = (
-    "a pair (x, y) of arrays or tensors, x also a dict or tuple of them, a torch Dataset, a torch DataLoader with "
-    "shuffle=False, or Samples"
+    "a pair (x, y) of arrays or tensors, x also a dict or tuple of them, a DataFrame, a torch Dataset, a torch "
+    "DataLoader with shuffle=False, a Dataset of Hugging Face, or Samples"
 )
 _DATASET_BATCH = 256
 
 
 def as_samples(source: object, *, name: str = "own data", classes: int | None = None) -> Samples:
-    """Samples from a pair (x, y) of arrays or tensors, a torch Dataset or DataLoader, or Samples.
+    """Samples from a pair (x, y) of arrays or tensors, a DataFrame, a Dataset or DataLoader, or Samples.
 
     Data sets and loaders are read once here, and again in every pass: they may be larger than memory, but have to give
     the same samples in the same order each time.
@@ -33,6 +41,8 @@ def as_samples(source: object, *, name: str = "own data", classes: int | None = 
         return source
     if isinstance(source, tuple) and len(source) == 2:
         return _array_samples(source[0], source[1], name=name, classes=classes)
+    if is_frame(source) or is_hugging_face(source):
+        return _from_columns(source, None, Reading(), name=name, classes=classes).train
     found = _torch_samples(source, name=name, classes=classes) if "torch" in sys.modules else None
     if found is not None:
         return found
@@ -46,20 +56,55 @@ def as_samples(source: object, *, name: str = "own data", classes: int | None = 
     raise PactError(f"samples cannot be made from {type(source).__name__}", where=name, hint=hint)
 
 
-def as_data(source: object, *, test: object = None, name: str = "own data", classes: int | None = None) -> Data:
-    """Data from Data, the name or file of a data set, or what as_samples takes; test is what as_samples takes."""
+def as_data(
+    source: object,
+    *,
+    test: object = None,
+    name: str = "own data",
+    classes: int | None = None,
+    reading: Reading | None = None,
+) -> Data:
+    """Data from Data, the name or place of a data set, or what as_samples takes; test is what as_samples takes.
+
+    reading  of a place, a table or images: how to read them; also constants by which the inputs are standardised
+    """
+    how = check_instance(reading or Reading(), Reading, where="reading", hint="write Reading(size=32)")
+    raw = replace(how, standardise=None)
     if isinstance(source, (str, Path)):
-        source = load_data(source)
-    if isinstance(source, Data):
-        if classes is not None and classes != source.classes:
-            raise PactError(f"these data have {source.classes} classes, not {classes}", where=source.name)
-        data = source
+        data = load_data(source, reading=raw if str(raw) else None)
+    elif is_frame(source) or is_hugging_face(source):
+        data, test = _from_columns(source, test, raw, name=name, classes=classes), None
     else:
-        train = as_samples(source, name=f"{name} train", classes=classes)
-        data = Data(name, train.classes, train)
-    if test is None:
-        return data
-    return replace(data, test=as_samples(test, name=f"{data.name} test", classes=data.classes))
+        raw.refuse("size", "colours", "label", "columns", where=name)
+        data = source if isinstance(source, Data) else _only_train(source, name=name, classes=classes)
+    if classes is not None and classes != data.classes:
+        raise PactError(f"these data have {data.classes} classes, not {classes}", where=data.name)
+    if test is not None:
+        samples = as_samples(test, name=f"{data.name} test", classes=data.classes)
+        if data.standardised is not None and constants_of(samples) is None:
+            samples = standardise_samples(samples, data.standardised, name=samples.name)
+        data = replace(data, test=samples)
+    return data if how.standardise is None else standardise(data, how.standardise)
+
+
+def _only_train(source: object, *, name: str, classes: int | None) -> Data:
+    train = as_samples(source, name=f"{name} train", classes=classes)
+    return Data(name, train.classes, train)
+
+
+def _from_columns(source: Any, test: Any, reading: Reading, *, name: str, classes: int | None) -> Data:
+    """A table, with or without another one as its test part: classes are numbered as in the first."""
+    if test is not None and (is_frame(test), is_hugging_face(test)) != (is_frame(source), is_hugging_face(source)):
+        raise PactError(f"a table, and a test part that is {type(test).__name__}", where=name, hint="give both alike")
+    if is_hugging_face(source):
+        if test is not None and isinstance(source, Mapping):
+            raise PactError("a dict of parts, and a test part as well", where=name, hint="put it into the dict")
+        whole = source if test is None else {"train": source, "test": test}
+        return read_hugging_face(whole, reading, name=name)
+    tables = {"train": read_frame(source, reading, name=f"{name} train")}
+    if test is not None:
+        tables["test"] = read_frame(test, reading, name=f"{name} test", like=tables["train"])
+    return tables_to_data(tables, name, "memory", classes)
 
 
 def _array_samples(x: object, y: object, *, name: str, classes: int | None) -> ArraySamples:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from netpact.datasets.own import as_data
 from netpact.datasets.samples import Data, Samples
+from netpact.datasets.standardising import COMPUTED, WAY_OUT, looks_computed
 from netpact.datasets.summary import describe
 
 _CHANNELS = (1, 3, 4)
@@ -58,7 +59,7 @@ def check_data(data: object, *, copies: bool = False) -> tuple[Problem, ...]:
     source = as_data(data)
     train = _look_at(source.train)
     test = None if source.test is None else _look_at(source.test)
-    found = [*_labels(train, test), *_shape(source), *_constant(train)]
+    found = [*_labels(train, test), *_shape(source), *_constant(train), *_standardised(source)]
     if test is not None:
         found += [*_constant(test), *_ranges(train, test)]
     if copies:
@@ -145,6 +146,11 @@ def _shape(data: Data) -> Iterator[Problem]:
             f"networks here read (channels, rows, columns): x.transpose(0, 3, 1, 2) gives "
             f"({shape[2]}, {shape[0]}, {shape[1]})",
         )
+
+
+def _standardised(data: Data) -> Iterator[Problem]:
+    if looks_computed(data.train):
+        yield Problem(COMPUTED, data.train.name, WAY_OUT)
 
 
 def _constant(look: _Look) -> Iterator[Problem]:

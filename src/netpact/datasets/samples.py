@@ -21,11 +21,14 @@ from netpact.datasets.arrays import (
     check_labels,
     check_range,
     rows,
+    rows_at_once,
     to_array,
     to_inputs,
 )
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.layout import Layout, layout_of, layout_of_array, shape_of
+from netpact.datasets.sources.spool import take_rows
+from netpact.datasets.standardising import Standardise, constants_of
 
 Batch = tuple[NDArray[np.float32], NDArray[np.int64]]
 
@@ -56,10 +59,11 @@ class Samples(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ArraySamples(Displayed):
-    """Samples in memory. uint8 images stay uint8 and become x/255 batch by batch.
+    """Samples in memory, or in a file that is mapped into it. uint8 images stay uint8 and become x/255 batch by batch.
 
     The arrays are not copied where they fit already: whoever changes them afterwards changes the data.
 
+    standardised  by which declared constants the inputs are standardised, batch by batch; None: not at all
     origin  the samples that these are a named variant or the first ones of; None for any others. It is set by
             derived_from alone and does not survive dataclasses.replace, so that nobody keeps it by accident
     """
@@ -68,6 +72,7 @@ class ArraySamples(Displayed):
     labels: NDArray[Any]
     name: str
     classes: int
+    standardised: Standardise | None = None
     origin: ArraySamples | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +82,8 @@ class ArraySamples(Displayed):
         if not len(labels):
             raise PactError("no samples", where=self.name, hint="give at least one sample")
         check_range(labels, classes=classes, where=self.name)
+        if self.standardised is not None:
+            self.standardised.check_shape(shape_of(inputs), where=self.name)
         for part, array in (("inputs", inputs), ("labels", labels)):
             view = array.view()
             view.flags.writeable = False
@@ -98,7 +105,11 @@ class ArraySamples(Displayed):
 
     def batches(self, size: int = 1024) -> Iterator[Batch]:
         check_integer(size, where="batch size", least=1)
-        return ((as_network_input(self.inputs[part]), self.labels[part].copy()) for part in rows(self.count, size=size))
+        return ((self._received(part), self.labels[part].copy()) for part in rows(self.count, size=size))
+
+    def _received(self, part: slice) -> NDArray[np.float32]:
+        x = as_network_input(self.inputs[part])
+        return x if self.standardised is None else self.standardised.apply(x, where=self.name)
 
     def display_facts(self) -> dict[str, object]:
         return samples_facts(self)
@@ -109,7 +120,7 @@ class ArraySamples(Displayed):
     @cached_property
     def _fingerprint(self) -> str:
         running = Fingerprinter(self.input_shape, self.layout)
-        for x, y in self.batches():
+        for x, y in self.batches(rows_at_once(self.input_shape)):
             running.update(x, y)
         return running.digest()
 
@@ -121,7 +132,8 @@ class ArraySamples(Displayed):
 
     def take(self, indices: NDArray[np.int64] | slice, *, name: str) -> ArraySamples:
         """The samples at these places, in this order, under a name that says what was taken."""
-        return ArraySamples(self.inputs[indices], self.labels[indices], name, self.classes)
+        inputs = self.inputs[indices] if isinstance(indices, slice) else take_rows(self.inputs, indices, where=name)
+        return ArraySamples(inputs, self.labels[indices], name, self.classes, self.standardised)
 
 
 def samples_facts(samples: Samples) -> dict[str, object]:
@@ -132,15 +144,31 @@ def samples_facts(samples: Samples) -> dict[str, object]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Data(Displayed):
-    """A training set, an optional test set, and their source."""
+    """A training set, an optional test set, and their source.
+
+    class_names   of the classes in their order, where the source has names for them
+    standardised  the declared constants by which the inputs were standardised; None: not at all
+    """
 
     name: str
     classes: int
     train: Samples
     test: Samples | None = None
     source: str = "memory"
+    class_names: tuple[str, ...] = ()
+    standardised: Standardise | None = None
 
     def __post_init__(self) -> None:
+        if self.standardised is None:
+            object.__setattr__(self, "standardised", constants_of(self.train))
+        if self.test is not None and constants_of(self.test) not in (None, self.standardised):
+            raise PactError(
+                f"the test part is standardised by {constants_of(self.test)}, the training part by "
+                f"{self.standardised or 'nothing'}",
+                where=self.name,
+            )
+        if len(self.class_names) not in (0, self.classes):
+            raise PactError(f"{len(self.class_names)} names for {self.classes} classes", where=self.name)
         for part, samples in (("train", self.train), ("test", self.test)):
             if samples is None:
                 continue

@@ -26,6 +26,7 @@ from netpact.datasets.arrays import (
 from netpact.datasets.fingerprint import Fingerprinter
 from netpact.datasets.layout import Layout, layout_of_array
 from netpact.datasets.samples import Batch, samples_facts
+from netpact.datasets.standardising import Standardise
 
 _PAIRS = "a loader gives pairs (inputs, labels) of whole batches"
 
@@ -45,6 +46,7 @@ class StreamSamples(Displayed):
     classes: int
     digest: str
     layout: Layout = ()
+    standardised: Standardise | None = None
 
     def display_facts(self) -> dict[str, object]:
         return samples_facts(self)
@@ -58,7 +60,7 @@ class StreamSamples(Displayed):
 
     def _read_again(self, size: int) -> Iterator[Batch]:
         running = Fingerprinter(self.input_shape, self.layout)
-        batches = ((x, y) for x, y, _ in _read(self.loader, name=self.name, classes=self.classes))
+        batches = ((x, y) for x, y, _ in _read(self.loader, self.name, self.classes, self.standardised))
         for x, y in rechunk(batches, size=size):
             running.update(x, y)
             yield x, y
@@ -70,13 +72,15 @@ class StreamSamples(Displayed):
             )
 
 
-def open_stream(loader: Iterable[object], *, name: str, classes: int | None = None) -> StreamSamples:
+def open_stream(
+    loader: Iterable[object], *, name: str, classes: int | None = None, standardised: Standardise | None = None
+) -> StreamSamples:
     """Read the loader once: check every sample, count, fingerprint. Holds one batch at a time."""
     known = None if classes is None else check_classes(classes)
     lowest, highest = MAX_CLASSES, -1
     running: Fingerprinter | None = None
     layout: Layout = ()
-    for x, y, layout in _read(loader, name=name, classes=known):
+    for x, y, layout in _read(loader, name, known, standardised):
         running = running or Fingerprinter(x.shape[1:], layout)
         running.update(x, y)
         lowest, highest = min(lowest, int(y.min())), max(highest, int(y.max()))
@@ -84,11 +88,12 @@ def open_stream(loader: Iterable[object], *, name: str, classes: int | None = No
         raise PactError("no samples", where=name, hint="the loader is empty; give at least one sample")
     if known is None:
         known = count_classes(lowest=lowest, highest=highest, where=name)
-    return StreamSamples(loader, name, running.input_shape, running.count, known, running.digest(), layout)
+    shape, count = running.input_shape, running.count
+    return StreamSamples(loader, name, shape, count, known, running.digest(), layout, standardised)
 
 
 def _read(
-    loader: Iterable[object], *, name: str, classes: int | None
+    loader: Iterable[object], name: str, classes: int | None, standardised: Standardise | None
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64], Layout]]:
     """One pass: checked batches as the network receives them, of the loader's own sizes, and what they stand for."""
     first, shape = 0, None
@@ -102,10 +107,13 @@ def _read(
             check_range(y, classes=classes, where=name, first=first)
         kind = (x.shape[1:], layout_of_array(x))
         shape = shape or kind
+        if standardised is not None:
+            standardised.check_shape(x.shape[1:], where=name)
         if kind != shape:
             raise PactError(f"inputs of shape {x.shape[1:]} after inputs of shape {shape[0]}", where=where)
         if len(y):
-            yield as_network_input(x), y, kind[1]
+            received = as_network_input(x)
+            yield received if standardised is None else standardised.apply(received, where=where), y, kind[1]
         first += len(y)
 
 

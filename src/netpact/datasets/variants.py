@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from netpact.core.errors import one_of
 from netpact.core.seed import Seed
 from netpact.datasets.noise import add_label_noise, find_noise
-from netpact.datasets.order import SORTED, sort_samples
+from netpact.datasets.order import sort_samples
+from netpact.datasets.reading import SORTED
 from netpact.datasets.samples import ArraySamples, Data
 
 Part = tuple[NDArray[Any], NDArray[Any]]
@@ -47,7 +48,7 @@ def _vary(data: Data, variant: str) -> Data:
         seed = Seed(0).child("variant", variant)
         # A permutation is the same for both parts, drawn labels are not.
         inputs, labels = VARIANTS[variant](samples, seed.child(which) if variant == _DRAWN else seed)
-        return ArraySamples(inputs, labels, f"{name} {which}", data.classes)
+        return replace(samples, inputs=inputs, labels=labels, name=f"{name} {which}")
 
     # load_data makes no other kind of samples.
     test = None if data.test is None else part(cast(ArraySamples, data.test), "test")

@@ -271,4 +271,5 @@ _RULES: dict[str, Callable[[Step], Any]] = {
     "amax": _largest,
     "amin": _largest,
     "orient": _orient,
+    "preprocess": _orient,
 }

@@ -18,10 +18,10 @@ from netpact.algebra.outward import norm_up, round_up, round_up_float
 from netpact.deviations.deviation import Deviation, LayerTensor, size_of
 from netpact.deviations.step import Step, as_deviation
 from netpact.network.nested import tensors_in
-from netpact.network.rounding.norms import NORMS
+from netpact.network.rounding.norms import NORMS, inverse_root_error, mean_error
 from netpact.network.rounding.pointwise import ULPS
 from netpact.network.rounding.products import INVERSES, MATRIX_PRODUCTS
-from netpact.network.rounding.softmax import EXP_ULPS
+from netpact.network.rounding.softmax import exponent_units, seen_sizes
 from netpact.network.rounding.tokens import CASTS
 from netpact.network.rounding.tolerance import NoRuleError, value_of
 
@@ -140,10 +140,10 @@ def _keeps_samples(equation: str) -> bool:
 def _softmax(step: Step) -> Tensor:
     """The Jacobian diag(p) - p p^T has a norm of at most 1/2. Rounding is as if the exponents moved: softmax.py."""
     x, axis = _over_axis(step)
-    finite = torch.where(torch.isneginf(value_of(x.held)), 0.0, value_of(x.held).abs() + x.held.spread)
-    felt = round_up(norm_up(finite) + x.bound)
     other, terms = step.walk.other, value_of(x.held).shape[axis]
-    moved = other.gamma(1) * 2 * felt + other.gamma(EXP_ULPS)
+    slack = x.held.spread + x.bound.reshape(-1, *(1,) * (value_of(x.held).dim() - 1))
+    felt = round_up(norm_up(seen_sizes(other, value_of(x.held), slack, axis)) + x.bound)
+    moved = other.gamma(1) * 2 * felt + other.gamma(exponent_units(terms))
     rest = (other.gamma(terms + 4) + other.underflow(terms + 1)) * step.root
     return other.limit(round_up(0.5 * (x.bound + moved * step.root) + rest), felt, gain=2.0)
 
@@ -154,7 +154,7 @@ def _log_softmax(step: Step) -> Tensor:
     felt = round_up(size_of(x.held) + x.bound)
     other, terms = step.walk.other, value_of(x.held).shape[axis]
     reach = 4 * felt + math.log(terms) + 1
-    noise = (other.gamma(2 * terms + EXP_ULPS + 8) + other.gamma(8) * reach) * step.root
+    noise = (other.gamma(2 * terms + exponent_units(terms)) + other.gamma(8) * reach) * step.root
     return other.limit(round_up(round_up_float(math.sqrt(terms)) * x.bound + noise), felt, gain=4.0, plus=float(terms))
 
 
@@ -213,14 +213,19 @@ def _norm(step: Step) -> Tensor:
     low = torch.maximum(root.amin(dim=1) - x.bound / math.sqrt(n), torch.tensor(math.sqrt(call.eps))) * (1 - 1e-9)
     felt = round_up(size_of(x.held) + x.bound)
     within = torch.linalg.vector_norm(groups.abs() + x.held.spread.amax(), dim=-1).reshape(len(values), -1).amax(dim=1)
-    theta = 2 * other.gamma(2 * n + 8) * ((within + x.bound).square() / n + call.eps) / low.square()
-    noise = ((1 + theta) * (other.gamma(n + 2) + 2 * other.gamma(8)) + 2 * theta) * felt / low
-    bound = x.bound / low + noise
+    theta = inverse_root_error(other, n, (within + x.bound).square() / n, call.eps, low)
+    noise = ((1 + theta) * (mean_error(other, n) + 2 * other.gamma(8)) + 2 * theta) * felt
+    bound = (x.bound + noise + other.underflow(n + 2) * step.root) / low
     if call.weight is not None or call.bias is not None:
-        scaled = _affine(step, call, (centred / (centred.square().mean(-1, keepdim=True) + call.eps).sqrt()))
+        normed = (centred / (centred.square().mean(-1, keepdim=True) + call.eps).sqrt()).reshape(values.shape).abs()
+        sides = (-1, *(1,) * (values.dim() - 1))
+        own = 3 * x.held.spread.flatten(1).amax(dim=1) / low
+        scaled = _affine(step, call, normed * (1 + 1e-6) + own.reshape(sides) * (1 + normed))
         bound = scaled[0] * bound + scaled[1]
-    bound = _finished(step, bound, roundings=8)
-    return torch.where(theta < 0.25, other.limit(bound, felt, gain=felt.numel() and float(felt.max()) * n), torch.inf)
+    bound = _finished(step, bound + 2 * other.underflow(1) * felt, roundings=8)
+    steep = felt / low * (1 if call.weight is None else scaled[0].clamp(min=1))
+    bound = other.limit(bound, steep, gain=8.0)
+    return torch.where(torch.isfinite(theta) & (felt.square() * n <= other.highest), bound, torch.inf)
 
 
 @dataclass(frozen=True)
@@ -254,12 +259,11 @@ def _norm_call(step: Step) -> _NormCall:
 
 
 def _affine(step: Step, call: _NormCall, normed: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest |w^|, and what the weights' own difference adds."""
+    """The largest |w^|, and what the weights' own difference adds. normed >= |c / r|"""
     shape = value_of(step.result).shape
-    normed = normed.reshape(shape)
     sides = (1, -1, *(1,) * (len(shape) - 2)) if call.groups else (1,) * (len(shape) - call.axes)
     largest, added = torch.ones(1, dtype=torch.float64), torch.zeros(shape[0], dtype=torch.float64)
-    for entry, by in ((call.weight, normed.abs() * (1 + 1e-6)), (call.bias, torch.ones_like(normed))):
+    for entry, by in ((call.weight, normed), (call.bias, torch.ones_like(normed))):
         if entry is None:
             continue
         if not isinstance(entry, LayerTensor):

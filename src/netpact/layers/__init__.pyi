@@ -11,11 +11,15 @@ from netpact.layers.cp_conv import CPConv2d as CPConv2d
 from netpact.layers.cp_linear import CPLinear as CPLinear
 from netpact.layers.factored import Chain as Chain
 from netpact.layers.factored import Factored as Factored
+from netpact.layers.headed import Headed as Headed
+from netpact.layers.headed import with_head as with_head
 from netpact.layers.higher_order_conv import HigherOrderCPConv2d as HigherOrderCPConv2d
 from netpact.layers.higher_order_linear import HigherOrderCPLinear as HigherOrderCPLinear
 from netpact.layers.oriented import OrientedEdges as OrientedEdges
 from netpact.layers.oriented import count_features as count_features
 from netpact.layers.oriented import orient as orient
+from netpact.layers.preprocessing import Preprocess as Preprocess
+from netpact.layers.preprocessing import preprocess as preprocess
 from netpact.layers.ranks import parameters_of_rank as parameters_of_rank
 from netpact.layers.ranks import rank_for_share as rank_for_share
 from netpact.layers.shift import Shift as Shift

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from torch import nn
 
 from netpact.coding.format import Compressed
 from netpact.coding.format.loading import load_module
-from netpact.coding.forms import CodedTensor, Relative
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import set_aside
-from netpact.methods.approximations import UNIT_STEP
+from netpact.methods.approximations import BIAS_GRID
+from netpact.methods.base_tensors import all_tensors, code_by_base, list_some, unchanged
+from netpact.methods.feature_cache import FeatureCache
+from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips
 from netpact.methods.method import METHODS
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.ternary_search import (
     TernarySearch,
     head_image,
-    head_inputs,
     refuse_shared_head,
     replace_head,
     search_signs,
@@ -42,15 +45,17 @@ class HeadOnBase:
     are trained and searched for as TernarySearch does it, on what the base makes of the training samples; with a
     helper, on those that the helper has not seen, which are the ones that its bound is about.
 
-    Of the network that is compressed only the architecture counts, and of the base all but its last layer: that the
-    base tells other classes does not matter. Features are real numbers, so run the result in float64, where near ties
-    are rare: compress(..., arithmetic="float64").
+    Of the network that is compressed only the architecture counts, and of the base all but its last layer: the base
+    may tell other classes, and any number of them. Features are real numbers, so run the result in float64, where near
+    ties are rare: compress(..., arithmetic="float64").
 
     base       the network that was there before the data; it is not written into the file, but a helper's split is
     steps      changes tried in each restart
     restarts   independent searches; the one with the lowest bound is kept
     bit_price  how dear a bit is compared with what the bound says; below 1 gives larger messages with fewer errors
     seed       of the search; the result is in the message, so the seed is not
+    cache      folder for the base's features, which are computed once for the same base, module and samples; default:
+               one below netpact's cache folder; none: no folder
     """
 
     base: Base
@@ -58,12 +63,14 @@ class HeadOnBase:
     restarts: int = 2
     bit_price: float = 1.0
     seed: int = 0
+    cache: str = ""
     name: ClassVar[str] = "head-on-base"
 
     def __post_init__(self) -> None:
         # Bad options die here, with the words of the two methods that this one is made of.
         QuantizeDifference(self.base)
         self._search()
+        FeatureCache(self.cache)
 
     def __repr__(self) -> str:
         return (
@@ -85,10 +92,10 @@ class HeadOnBase:
                 hint="ternary-search takes a network of one linear layer",
             )
         refuse_shared_head(network, where=self.name)
-        body = self._encode_base(network)
+        body = self._encode_base(network, head.name)
         counted = samples if body.split is None else set_aside(samples, body.split)[1]
         module = load_module(body, copy.deepcopy(network.module), self.base)
-        features, labels = head_inputs(module, head.name, counted)
+        features, labels = self._features(module, head.name, counted, progress)
         flips = Flips(features, labels, classes=head.shape[0], image=head_image(body.architecture, head.name))
         # The base's own head may be about other classes: the search starts from nothing.
         signs = search_signs(flips, np.zeros(head.shape), self._search(), progress)
@@ -97,11 +104,26 @@ class HeadOnBase:
     def _search(self) -> TernarySearch:
         return TernarySearch(steps=self.steps, restarts=self.restarts, bit_price=self.bit_price, seed=self.seed)
 
-    def _encode_base(self, network: Network) -> Compressed:
-        """The base itself, as a difference of zero."""
-        further = QuantizeDifference(self.base).compress(network)
-        tensors = {
-            name: CodedTensor(Relative(UNIT_STEP), np.zeros_like(tensor.symbols), tensor.shape)
-            for name, tensor in further.tensors.items()
-        }
-        return replace(further, tensors=tensors)
+    def _encode_base(self, network: Network, head: str) -> Compressed:
+        """The base itself, as a difference of zero; buffers that it lacks as they are, the head as zeros for now."""
+        own = {f"{head}.{name}" for name, _ in network.module.get_submodule(head).named_parameters()}
+        shapes = {name: tuple(tensor.shape) for name, tensor in all_tensors(network.module).items()}
+        missing = [
+            f"{name} {shapes[name]}"
+            for name, _ in network.module.named_parameters()
+            if name not in own and not self.base.has(name, shapes[name])
+        ]
+        if missing:
+            raise PactError(
+                f"it lacks {list_some(missing)}, and all parameters but those of the last layer, {head}, are taken "
+                "from it",
+                where=f"base {self.base.name}",
+                hint="quantize-difference encodes what a base lacks by itself",
+            )
+        coded = {name: unchanged(shape) for name, shape in shapes.items() if self.base.has(name, shape)}
+        return code_by_base(network, self.base, coded | {name: zero_tensor(shapes[name]) for name in own}, BIAS_GRID)
+
+    def _features(
+        self, module: nn.Module, head: str, samples: Samples, progress: Progress | None
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        return FeatureCache(self.cache).features(module, head, samples, progress)

@@ -9,10 +9,10 @@ from netpact.coding.format import Compressed
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import Dense, FromBase, as_array
+from netpact.methods.base_tensors import code_by_base, difference
 from netpact.methods.choices import importance_of
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
-from netpact.models import OwnModule
 from netpact.network import Network
 from netpact.pacts.priors import Base
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class QuantizeDifference:
     """Every parameter as the base's plus a rounded difference; where nothing changed, a symbol costs almost nothing.
+
+    Tensors that the base lacks, those of a new head for example, are rounded by themselves.
 
     base         the network that was there before the data; it is not written into the file, but a helper's split is
     bits         for each difference before entropy coding: uniform 2 to 16, codebook 1 to 8, ternary 2
@@ -56,15 +58,13 @@ class QuantizeDifference:
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
-        if isinstance(network.architecture, OwnModule) or any(True for _ in network.module.buffers()):
-            raise PactError("only netpact's own architectures can be encoded against a base", where=network.name)
-        grid = self._grid()
-        tensors, importance = {}, importance_of(network.module, samples, rate=self.rate)
+        grid, tensors = self._grid(), {}
+        importance = importance_of(network.module, samples, rate=self.rate)
         for name, parameter in network.module.named_parameters():
-            own = as_array(parameter)
-            tensors[name] = FromBase(Dense(own - self.base.tensor(name, own.shape), importance.get(name))).code(grid)
-        split = None if self.base.recipe is None else self.base.recipe.split
-        return Compressed(network.architecture, tensors, split=split)
+            if parameter.is_floating_point() and self.base.has(name, tuple(parameter.shape)):
+                beyond = difference(self.base, name, as_array(parameter))
+                tensors[name] = FromBase(Dense(beyond, importance.get(name))).code(grid)
+        return code_by_base(network, self.base, tensors, grid)
 
     def _grid(self) -> Grid:
         return make_grid(self.grid, bits=self.bits, density=self.density, per_channel=self.per_channel, rate=self.rate)

@@ -19,6 +19,7 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
 from netpact.methods.approximations import UNIT_STEP, code_network
+from netpact.methods.feature_cache import layer_inputs
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips, anneal
 from netpact.methods.grids import Grid, default_bits, make_grid
@@ -146,22 +147,5 @@ def _decoded(network: Network, body: Compressed) -> nn.Module:
 @torch.no_grad()
 def head_inputs(module: nn.Module, name: str, samples: Samples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """What the named linear layer receives for every sample, and the labels. Its output must be the logits."""
-    received: list[torch.Tensor] = []
-    returned: list[torch.Tensor] = []
-    layer = module.get_submodule(name)
-
-    def note(_layer: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
-        received.append(inputs[0])
-        returned.append(output)
-
-    handle = layer.register_forward_hook(note)
-    labels = []
-    try:
-        for inputs, truth in samples.batches():
-            logits = module(torch.from_numpy(inputs))
-            if received[-1].dim() != 2 or not torch.equal(logits, returned.pop()):
-                raise PactError("the last linear layer's output is not what the network returns", where=name)
-            labels.append(truth)
-    finally:
-        handle.remove()
-    return torch.cat(received).numpy(), np.concatenate(labels)
+    found = [(layer_inputs(module, name, inputs), truth) for inputs, truth in samples.batches()]
+    return np.concatenate([features for features, _ in found]), np.concatenate([truth for _, truth in found])

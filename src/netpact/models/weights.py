@@ -28,7 +28,7 @@ def save_weights(module: nn.Module, path: str | Path) -> Path:
     note: dict[str, object] | None = None
     architecture = getattr(module, "netpact_architecture", None)
     if isinstance(architecture, Architecture):
-        _check_shapes(_shapes(state), parameter_shapes(architecture), where=f"module built as {architecture}")
+        check_shapes(shapes_of(state), parameter_shapes(architecture), where=f"module built as {architecture}")
         note = {"architecture": architecture.to_json()}
     return write_atomically(target, pack_tensors(state, note))
 
@@ -43,9 +43,9 @@ def check_weights_path(path: str | Path) -> Path:
 
 def load_weights(module: nn.Module, path: str | Path) -> None:
     """Fill the module from a .safetensors, .pt or .pth file; it is changed only when everything in the file fits."""
-    read = _READERS.get(as_path(path).suffix)
+    read = READERS.get(as_path(path).suffix)
     if read is None:
-        raise one_of(Path(path).suffix, _READERS, option=f"file name ending of {path}")
+        raise one_of(Path(path).suffix, READERS, option=f"file name ending of {path}")
     fill_module(module, read(path), where=str(path))
 
 
@@ -60,7 +60,7 @@ def load_model(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETER
         )
     architecture = parse_architecture(found.note["architecture"])
     # Before the build: the memory taken is bounded by what is really in the file.
-    _check_shapes(_shapes(found.tensors), parameter_shapes(architecture), where=str(path))
+    check_shapes(shapes_of(found.tensors), parameter_shapes(architecture), where=str(path))
     module = build(architecture, max_parameters=max_parameters)
     fill_module(module, found.tensors, where=str(path))
     return module
@@ -105,7 +105,7 @@ def _read_torch(path: str | Path) -> dict[str, torch.Tensor]:
     return {str(name): value for name, value in loaded.items()}
 
 
-_READERS: dict[str, Callable[[str | Path], dict[str, torch.Tensor]]] = {
+READERS: dict[str, Callable[[str | Path], dict[str, torch.Tensor]]] = {
     ".safetensors": _read_safetensors,
     ".pt": _read_torch,
     ".pth": _read_torch,
@@ -115,7 +115,7 @@ _READERS: dict[str, Callable[[str | Path], dict[str, torch.Tensor]]] = {
 def fill_module(module: nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:
     """Copy named tensors into the module, or change nothing and list everything that does not fit."""
     state = module.state_dict()
-    _check_shapes(_shapes(tensors), _shapes(state), where=where)
+    check_shapes(shapes_of(tensors), shapes_of(state), where=where)
     kinds = [
         f"{name} is {tensors[name].dtype}, expected {value.dtype}"
         for name, value in state.items()
@@ -129,11 +129,11 @@ def fill_module(module: nn.Module, tensors: Mapping[str, torch.Tensor], *, where
     module.load_state_dict(cast)
 
 
-def _shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
+def shapes_of(tensors: Mapping[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
-def _check_shapes(found: Mapping[str, tuple[int, ...]], wanted: Mapping[str, tuple[int, ...]], *, where: str) -> None:
+def check_shapes(found: Mapping[str, tuple[int, ...]], wanted: Mapping[str, tuple[int, ...]], *, where: str) -> None:
     problems = [f"{name} is missing" for name in wanted if name not in found]
     problems += [f"{name} is not part of the network" for name in found if name not in wanted]
     problems += [

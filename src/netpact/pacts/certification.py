@@ -15,6 +15,7 @@ from netpact.core.percent import percent
 from netpact.core.progress import Progress
 from netpact.core.version import __version__
 from netpact.datasets import Data, is_sorted
+from netpact.datasets.standardising import refuse_computed_constants
 from netpact.models import OwnModel
 from netpact.network import count_errors, this_program
 from netpact.pacts.kept_counts import KeptCount
@@ -94,7 +95,7 @@ def refuse_near_ties(certificate: Certificate, *, most: float) -> None:
 
 def keep_count(subject: Subject, folder: Path) -> KeptCount:
     """Where the count of this network on these samples is written down while it goes on."""
-    if subject.ground.prior == "conditional" and not subject.module_sha256:
+    if subject.model is not None and not subject.module_sha256:
         raise PactError(
             "the code of the module is not identified, so what was counted before may be of other code",
             where="resume",
@@ -122,6 +123,7 @@ def state_risk(
     """What certify states, about what was opened already."""
     pact, source, module, ground = subject.pact, subject.data, subject.module, subject.ground
     order = _find_order(subject, public_seed)
+    refuse_computed_constants(source)
     helper = _state_hold_out(subject, delta=delta)
     version, arithmetic = subject.header.version, subject.header.arithmetic
     counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress, kept=kept)
@@ -166,6 +168,7 @@ def state_risk(
         repeats=subject.repeats,
         order=order,
         order_source=public_seed,
+        standardised="" if source.standardised is None else str(source.standardised),
     )
 
 

@@ -13,14 +13,28 @@ from netpact.core.errors import printable
 
 
 def data(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE.npz", help="As in --data.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME|PLACE", help="As in --data.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Load a data set and describe it: counts, input shape, classes, fingerprints, exact copies, likely mistakes.
+    """Load data and describe them: counts, input shape, classes, range, fingerprints, exact copies, likely mistakes.
 
-    Searched in $NETPACT_DATA, then in the cache folder (~/.cache/netpact), then on OpenML.
+    A NAME (digits, mnist, fashion_mnist, cifar10, cifar100, svhn) is searched in $NETPACT_DATA, then in the cache
+    folder (~/.cache/netpact), then on OpenML. A PLACE is
+
+    - FILE.npz with x_train, y_train and maybe x_test, y_test; or a folder with x_train.npy and so on
+
+    - a folder of images: FOLDER/train/CLASS/*.png and FOLDER/test/CLASS/*.png, or FOLDER/CLASS/*.png
+
+    - FILE.csv, or a folder with train.csv and test.csv
+
+    - a folder that Hugging Face's datasets library has saved
+
+    Options follow after colons: size=32 and colours=grey|rgb for images, label=NAME and columns=A,B for tables,
+    standardise=MEAN/STD for constants that were fixed before the data, sorted.
 
     Example: netpact data digits
+
+    Example: netpact data photos:size=32:standardise=0.5/0.5
     """
     from netpact.datasets import check_data, describe, load_data
     from netpact.datasets.problems import copies_in
@@ -36,11 +50,19 @@ def data(
     listing = Table(title=title, title_justify="left", show_header=False)
     listing.add_column()
     listing.add_column(overflow="fold")
-    for key in ("input_shape", "classes", "train_inputs_in_test"):
-        listing.add_row(key.replace("_", " "), str(record[key]))
+    for key in ("input_shape", "classes", "standardised", "train_inputs_in_test"):
+        if record[key] is not None:
+            listing.add_row(key.replace("_", " "), str(record[key]))
     for part in ("train", "test"):
         content = record[part]
         if isinstance(content, dict):
-            for key in ("count", "duplicates", "class_counts", "fingerprint"):
-                listing.add_row(f"{part} {key.replace('_', ' ')}", str(content[key]))
+            shown = content | {"class_counts": _class_counts(content["class_counts"], source.class_names)}
+            for key in ("count", "range", "duplicates", "class_counts", "fingerprint"):
+                listing.add_row(f"{part} {key.replace('_', ' ')}", Text(printable(str(shown[key]))))
     people.print(listing)
+
+
+def _class_counts(counts: list[int], names: tuple[str, ...]) -> str:
+    if not names:
+        return str(counts)
+    return ", ".join(f"{name}: {count:,}" for name, count in zip(names, counts, strict=True))

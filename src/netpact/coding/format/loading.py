@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -79,7 +80,7 @@ def _weights(name: str, coded: CodedTensor, base: Base | None) -> Weights:
     """One sum for each entry, in float64: the same on every machine."""
     if base is None or not needs_base(coded.form):
         return coded.weights()
-    return base.tensor(name, coded.shape) + coded.weights()
+    return np.asarray(base.tensor(name, coded.shape) + coded.weights())  # numpy makes numbers of sums without axes
 
 
 def refuse_wrong_base(compressed: Compressed, base: Base | None) -> None:

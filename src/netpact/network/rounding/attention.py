@@ -1,9 +1,13 @@
 """What attention does to the spread: softmax(q k^T scale + mask) v, as a function and as multi-head attention.
 
-Kernels differ: the scale is multiplied into q, into the product, or its root into both (five roundings more for each
-product at most), and rows of keys may be taken block by block, each with the largest number met so far. Then what was
-summed is rescaled at every new block: a product with an exponential, whose argument telescopes. With at least 16 keys
-in a block, K keys have at most 1 + K / 16 blocks, which is as if the exponents moved by gamma of 36 for each.
+Kernels differ: the scale is multiplied into q, into the product, or its root into both; the mask is added to the sum of
+products at its end or its beginning; keys are taken in blocks of any size, each with the largest number met so far
+(`exponent_units`); what is summed is divided by the sum of exponentials at the end. With d features a score is a sum of
+d products and the masks, and five roundings for the scale:
+
+    gamma_{d+8} (|q| |k| scale + |masks|)
+
+Below the smallest normal number the scaled q or k may be lost where it meets a large k or q.
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from netpact.network.rounding.products import matmul_rule, product_rule
-from netpact.network.rounding.softmax import EXP_ULPS, bound_softmax
+from netpact.network.rounding.products import matmul_rule
+from netpact.network.rounding.softmax import bound_softmax
 from netpact.network.rounding.sum_rules import linear_rule
 from netpact.network.rounding.tolerance import (
     Constant,
@@ -29,8 +33,8 @@ from netpact.network.rounding.tolerance import (
     value_of,
 )
 
-_SCALE_ROUNDINGS = 5
-_BLOCK = 16
+_SCORE_ROUNDINGS = 8  # beside those of the products: five for the scale, three for two masks and their sum
+_Masks = Sequence[tuple[Tensor, "Tensor | None"]]
 
 
 def attention_rule(
@@ -51,7 +55,7 @@ def attention_rule(
     if is_causal:
         rows, columns = value_of(query).shape[-2], value_of(key).shape[-2]
         masks.append((~torch.ones(rows, columns, dtype=torch.bool).tril(), None))
-    _, result = _attend(r, (query, key, value), masks, scale)
+    _, result = _attend(r, (query, key, value), masks, scale, safe=True)
     return value_of(result), spread_of(result)
 
 
@@ -66,26 +70,45 @@ def _as_mask(mask: Tensor, *, shown: bool) -> tuple[Tensor, Tensor | None]:
 
 
 def _attend(
-    r: Rounding, given: Sequence[Tensor], masks: Sequence[tuple[Tensor, Tensor | None]], scale: float | None
+    r: Rounding, given: Sequence[Tensor], masks: _Masks, scale: float | None, *, safe: bool
 ) -> tuple[Spread, Spread]:
-    """The probabilities and the result."""
+    """The probabilities and the result.
+
+    safe  where no key is to be seen: 0 in this torch, elsewhere no number at all, so that there is no bound
+    """
     query, key, value = given
-    factor = 1 / math.sqrt(value_of(query).shape[-1]) if scale is None else float(scale)
-    turned = make_spread(value_of(key).mT, spread_of(key).mT)
-    scores = make_spread(*matmul_rule(r, query, turned))
-    # The roundings of a scale are relative ones of every product: gamma_5 times the sum of their sizes.
-    sizes = (value_of(query).abs() + spread_of(query)) @ (value_of(turned).abs() + spread_of(turned))
-    wide = spread_of(scores) + r.gamma(_SCALE_ROUNDINGS) * sizes
-    x, s = product_rule(r, make_spread(value_of(scores), wide), factor)
-    s = r.limit(s, sizes, gain=max(1.0, abs(factor)))
-    for gone, added in masks:
+    x, s = score_rule(r, query, key, masks, scale)
+    seen, wide = bound_softmax(r, x, s, -1)
+    if safe:
+        blind = torch.isneginf(x).all(-1, keepdim=True)
+        seen, wide = torch.where(blind, 0.0, seen), torch.where(blind, torch.inf, wide)
+    probabilities = make_spread(seen, wide)
+    result, spread = matmul_rule(r, probabilities, value)
+    # Before the division by the sum of exponentials, every key may count in full.
+    felt = (value_of(value).abs() + spread_of(value)).amax(-2, keepdim=True)
+    return probabilities, make_spread(result, r.limit(spread, felt, gain=x.shape[-1]))
+
+
+def score_rule(r: Rounding, query: Tensor, key: Tensor, masks: _Masks, scale: float | None) -> tuple[Tensor, Tensor]:
+    """q k^T scale + masks and its spread; -inf without any where nothing is to be seen."""
+    q, k, s, t = value_of(query), value_of(key), spread_of(query), spread_of(key)
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    most, features = max(1.0, abs(factor)), q.shape[-1]
+    wide, tall = q.abs() + s, (k.abs() + t).mT
+    sizes = wide @ tall
+    x = (q @ k.mT) * factor
+    spread = (q.abs() @ t.mT + s @ tall) * abs(factor)
+    spread = r.limit(spread, sizes + wide.amax(-1, keepdim=True) + tall.amax(-2, keepdim=True), gain=most)
+    lost = r.underflow(features + 1) * most * (1 + wide.sum(-1, keepdim=True) + tall.sum(-2, keepdim=True))
+    felt = sizes * abs(factor)
+    for _, added in masks:
         if added is not None:
-            x, s = x + value_of(added), s + spread_of(added)
-            s = s + r.gamma(1) * (x.abs() + s)
-        x, s = torch.where(gone, -torch.inf, x), torch.where(gone, 0.0, s)
-    blocks = 1 + x.shape[-1] // _BLOCK
-    seen = make_spread(*bound_softmax(r, x, s, -1, ulps=(EXP_ULPS + 4) * (1 + blocks)))
-    return seen, make_spread(*matmul_rule(r, seen, value))
+            x, spread = x + value_of(added), spread + spread_of(added)
+            felt = felt + value_of(added).abs() + spread_of(added)
+    spread = spread + r.gamma(features + _SCORE_ROUNDINGS) * felt + lost
+    for gone, _ in masks:
+        x, spread = torch.where(gone, -torch.inf, x), torch.where(gone, 0.0, spread)
+    return x, spread
 
 
 def multi_head_rule(
@@ -125,7 +148,7 @@ def multi_head_rule(
         if given is not None:
             gone, added = _as_mask(given, shown=False)
             masks.append((_spread_mask(gone, heads, is_padding), _spread_mask(added, heads, is_padding)))
-    seen, result = _attend(r, split, masks, None)
+    seen, result = _attend(r, split, masks, None, safe=not named.get("need_weights", True))
     samples, places = value_of(query).shape[1], value_of(query).shape[0]
     joined = [part.permute(2, 0, 1, 3).reshape(places, samples, -1) for part in (value_of(result), spread_of(result))]
     found, spread = linear_rule(r, make_spread(*joined), out_weight, out_bias)

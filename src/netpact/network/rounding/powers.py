@@ -10,6 +10,7 @@ from torch import Tensor
 
 from netpact.network.rounding.pointwise import ULPS
 from netpact.network.rounding.products import inverse_rule, product_rule
+from netpact.network.rounding.softmax import exponent_units
 from netpact.network.rounding.sum_rules import Rule
 from netpact.network.rounding.tolerance import NoRuleError, Rounding, spread_of, value_of
 
@@ -79,14 +80,14 @@ def power_rule(r: Rounding, x: Tensor, exponent: Any) -> tuple[Tensor, Tensor]:
 
 
 def log_sum_exp_rule(r: Rounding, x: Tensor, dim: Any, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """|lse(x) - lse(x')| <= max s. With the largest number taken out, as everywhere, n terms of at most 1 are summed
-    and the logarithm is at most log n: gamma_{n+24} (1 + log n), and one rounding of a sum of |max x| + log n."""
+    """|lse(x) - lse(x')| <= max s. With the largest number taken out, as everywhere, n terms of at most 1 are summed as
+    for log-softmax; it and the sum of |max x| and at most log n take less than eight units."""
     given, s = value_of(x), spread_of(x)
     value = torch.logsumexp(given, dim, keepdim)
     moved = torch.amax(s, dim, keepdim)
     terms = given.numel() // max(1, value.numel())
     log, largest = 1 + math.log(max(1, terms)), torch.amax(given.abs() + s, dim, keepdim)
-    spread = moved + r.gamma(terms + 3 * ULPS) * log + r.gamma(2) * (largest + moved + log)
+    spread = moved + r.gamma(2 * terms + exponent_units(terms)) + r.gamma(8) * (largest + moved + log)
     return value, r.limit(spread, largest, gain=2.0, plus=log)
 
 

@@ -18,6 +18,7 @@ from netpact.network.rounding.norms import NORMS
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
 from netpact.network.rounding.powers import POWERS
 from netpact.network.rounding.prelu import prelu_rule
+from netpact.network.rounding.preprocess_rule import preprocess_rule
 from netpact.network.rounding.products import (
     INVERSES,
     MATRIX_PRODUCTS,
@@ -287,4 +288,5 @@ _RULES: dict[str, Rule] = {
     "amin": _largest(torch.amin),
     "batch_norm": batch_norm_rule,
     "orient": _orient,
+    "preprocess": preprocess_rule,
 }

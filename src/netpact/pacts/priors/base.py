@@ -13,7 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from netpact.coding.forms import Weights
 from netpact.core.checks import check_text
@@ -22,8 +24,9 @@ from netpact.core.errors import PactError
 from netpact.core.files import as_path
 from netpact.core.json import check_fields
 from netpact.core.limits import Limits
-from netpact.models import MAX_PARAMETERS
-from netpact.models.tensors import delimit
+from netpact.models import MAX_PARAMETERS, parameter_shapes, parse_architecture
+from netpact.models.tensors import delimit, read_tensors
+from netpact.models.weights import READERS, check_shapes, shapes_of
 from netpact.training import Recipe
 
 if TYPE_CHECKING:
@@ -76,12 +79,27 @@ class Base(Displayed):
             digest.update(f"{delimit(name)} {array.shape};".encode() + array.tobytes())
         return digest.hexdigest()
 
+    def own_name(self, name: str) -> str:
+        """What the base calls a tensor of the network: the same, or the longest end of the name that it has; or "".
+
+        A network that holds the base as a part calls the base's conv.weight backbone.conv.weight. The rule is fixed, so
+        that nothing about it could be chosen by looking at the data.
+        """
+        parts = name.split(".")
+        ends = (".".join(parts[start:]) for start in range(len(parts)))
+        return next((end for end in ends if end in self.tensors), "")
+
+    def has(self, name: str, shape: tuple[int, ...]) -> bool:
+        """Whether a tensor of the network, of this name and shape, can be encoded against the base."""
+        own = self.own_name(name)
+        return bool(own) and self.tensors[own].shape == tuple(shape)
+
     def tensor(self, name: str, shape: tuple[int, ...]) -> Weights:
-        found = self.tensors.get(name)
-        if found is None or found.shape != shape:
-            got = "it has none" if found is None else f"its shape is {found.shape}"
+        own = self.own_name(name)
+        if not self.has(name, shape):
+            got = f"its shape is {self.tensors[own].shape}" if own else "it has none"
             raise PactError(f"the message needs the base's {name} of shape {shape}, {got}", where=f"base {self.name}")
-        return found.astype(np.float64)
+        return self.tensors[own].astype(np.float64)
 
 
 def base_of(
@@ -94,12 +112,18 @@ def base_of(
 
 
 def open_base(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS) -> Base:
-    """A .safetensors file of save_weights or save_helper, or a .pact file, which is decoded and names its data."""
+    """A .pact file of a network of ours, which is decoded and names its data; or a file of named tensors.
+
+    Such a file is .safetensors, .pt or .pth; of the latter two nothing but tensors is read. It may come from any
+    program, and hold more tensors than a network takes from it.
+    """
     place = as_path(path, where="base")
-    if place.suffix == ".safetensors":
+    if place.suffix in READERS:
         return _open_weights(place, max_parameters=max_parameters)
     if place.suffix != ".pact":
-        raise PactError(f"{place.suffix!r} is not known; allowed: .safetensors, .pact", where=f"base {path}")
+        raise PactError(
+            f"{place.suffix!r} is not known; allowed: {', '.join((*READERS, '.pact'))}", where=f"base {path}"
+        )
     from netpact.coding.format.pact import Pact
 
     pact = Pact.read(place)
@@ -108,16 +132,35 @@ def open_base(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS
 
 
 def _open_weights(path: Path, *, max_parameters: Limits | int) -> Base:
-    from netpact.models import load_model
-    from netpact.models.tensors import read_tensors
-
-    module, note = load_model(path, max_parameters=max_parameters), read_tensors(path).note or {}
+    note: Mapping[str, object] = {}
+    if path.suffix == ".safetensors":
+        found = read_tensors(path)
+        tensors, note = found.tensors, found.note or {}
+    else:
+        tensors = READERS[path.suffix](path)
+    arrays = {name: _as_array(name, tensor, path) for name, tensor in tensors.items()}
+    count, most = sum(array.size for array in arrays.values()), Limits.of(max_parameters).max_parameters
+    if count > most:
+        raise PactError(
+            f"it holds {count:,} numbers, more than max_parameters = {most:,}",
+            where=f"base {path}",
+            hint="if you trust this file: a larger max_parameters in Python, --max-parameters on the command line",
+        )
+    if "architecture" in note:  # a network of ours, which must be whole
+        check_shapes(shapes_of(tensors), parameter_shapes(parse_architecture(note["architecture"])), where=str(path))
     if HELPER_NOTE not in note:
-        return base_of(module, name=path.stem)
+        return Base(path.stem, arrays)
     told = check_fields(note[HELPER_NOTE], ("data_fingerprint", "recipe"), where=f"base {path}")
     fingerprint = check_text(told["data_fingerprint"], where=f"base {path}, data_fingerprint")
-    recipe = Recipe.from_json(told["recipe"])
-    return base_of(module, name=path.stem, data_fingerprint=fingerprint, recipe=recipe)
+    return Base(path.stem, arrays, fingerprint, Recipe.from_json(told["recipe"]))
+
+
+def _as_array(name: str, tensor: Tensor, path: Path) -> NDArray[Any]:
+    """As float32 or an integer; what a half precision holds is held by float32 as well."""
+    if tensor.is_complex() or tensor.is_quantized:
+        raise PactError(f"{name} is {tensor.dtype}, which is no real number", where=f"base {path}")
+    plain = tensor.detach().contiguous()
+    return np.asarray((plain.float() if plain.dtype in (torch.float16, torch.bfloat16) else plain).numpy())
 
 
 def as_base(source: Base | str | Path | object, *, max_parameters: Limits | int = MAX_PARAMETERS) -> Base | None:

@@ -16,7 +16,8 @@ from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Header, Pa
 from netpact.coding.format.loading import open_network
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
-from netpact.datasets import Data, Samples, Split, as_data
+from netpact.datasets import Data, Samples, Split, as_data, standardise
+from netpact.datasets.standardising import parse_standardise
 from netpact.models import OwnModel, OwnModule, as_model, hash_source, name_model
 from netpact.network.adapting import adapt
 from netpact.network.refusals.hidden_state import open_own_module
@@ -45,9 +46,12 @@ class Subject:
     helper: str = ""
 
     def as_stated(self, certificate: Certificate) -> Subject:
-        """What the certificate is about: it says whether values repeat, and names a helper."""
+        """What the certificate is about: whether values repeat, the inputs' constants, a helper."""
         helper = "" if certificate.helper is None else certificate.helper.name
-        return replace(self, repeats=certificate.repeats, helper=helper)
+        data = self.data
+        if certificate.standardised and data.standardised is None:
+            data = standardise(data, parse_standardise(certificate.standardised))
+        return replace(self, data=data, repeats=certificate.repeats, helper=helper)
 
     def with_arithmetic(self, arithmetic: str) -> Subject:
         """The same network with another arithmetic in its message. What was stated about the old message goes."""
@@ -96,8 +100,6 @@ class Subject:
                 )
             (module,), split = self._decode([None])
             return module, split
-        if self.base is not None:
-            raise PactError("a user's own module has no base network", where="base", hint="leave the base out")
         if self.model is None:
             raise PactError(
                 "this file holds the weights of a user's own module",
@@ -105,7 +107,14 @@ class Subject:
                 hint="supply it: model=function in Python, --model package.module:function on the command line",
             )
         inputs, _ = next(iter(data.train.batches(64)))
-        return open_own_module(lambda shells: self._decode(shells)[0], self.model, inputs, self._adapt), None
+        decoded: list[Split | None] = []
+
+        def load(shells: list[nn.Module]) -> list[nn.Module]:
+            modules, split = self._decode(shells)
+            decoded.append(split)
+            return modules
+
+        return open_own_module(load, self.model, inputs, self._adapt), decoded[0]
 
     def _adapt(self, module: nn.Module) -> nn.Module:
         """The output is in the message, the layout in the data's fingerprint."""

@@ -13,6 +13,7 @@ from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data
+from netpact.datasets.standardising import COMPUTED, looks_computed
 from netpact.models import OwnModel
 from netpact.pacts.priors import Base, Ground, Subject, open_subject
 from netpact.pacts.verification.as_run import compare_errors, explained
@@ -53,6 +54,8 @@ def check_risk(subject: Subject, certificate: Certificate, progress: Progress | 
     reasons = _compare_statement(subject, certificate)
     if reasons:
         return Verdict(tuple(reasons), certificate)
+    if source.standardised is not None and looks_computed(source.train):
+        return Verdict((f"{source.standardised}: {COMPUTED}",), certificate)
     module = subject.module
     # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
     try:
@@ -116,6 +119,7 @@ def _compare_statement(subject: Subject, certificate: Certificate) -> list[str]:
         ("the arithmetic", arithmetic, certificate.arithmetic),
         ("the decoder version", version, certificate.decoder_version),
         ("the number of classes", data.classes, certificate.classes),
+        ("the standardisation", "" if data.standardised is None else str(data.standardised), certificate.standardised),
         ("the training data's fingerprint", data.train.fingerprint(), certificate.data_fingerprint),
     ]
     reasons = [f"{what} is {own}, the certificate says {stated}" for what, own, stated in found if own != stated]

@@ -23,8 +23,10 @@ _NO_TEST = "the stated test error was not checked: the data given here have no t
 
 def compare_module(certificate: Certificate, subject: Subject) -> tuple[list[str], list[str]]:
     """Reasons to refuse, and notes: the code by its hash, and by its name where there is none."""
-    if certificate.prior != "conditional":
+    if not certificate.module and subject.model is None:
         return [], []
+    if not certificate.module:
+        return ["the network is a module of the user's, and the certificate names none"], []
     stated, sha256, name = certificate.module_sha256, subject.module_sha256, subject.module_name
     if stated and sha256:
         if stated == sha256:
@@ -52,7 +54,7 @@ def in_own_words(
     data, base = subject.data, subject.base
     own: dict[str, Any] = {"data_name": make_name(data.name)}
     notes = [_renamed("data", certificate.data_name, own["data_name"])]
-    if certificate.prior == "conditional":
+    if certificate.module:
         own["module"] = subject.module_name
         own["module_sha256"] = subject.module_sha256 if certificate.module_sha256 else ""
         notes.append(_renamed("module", certificate.module, own["module"]))

@@ -60,7 +60,7 @@ def shuffle_labels(data: Data, seed: Seed) -> Data:
     train = cast(ArraySamples, data.train)  # load_data makes no other kind
     name = f"{data.name}, shuffled labels"
     mixed = train.labels[seed.numpy().permutation(train.count)]
-    return replace(data, name=name, train=ArraySamples(train.inputs, mixed, f"{name} train", data.classes))
+    return replace(data, name=name, train=replace(train, labels=mixed, name=f"{name} train"))
 
 
 def _measure(
