@@ -1,4 +1,4 @@
-"""A run in a process of its own, for the tests that kill or interrupt the driver: run_driver.py FOLDER."""
+"""A run in a process of its own, for the tests that kill or interrupt the driver: run_driver.py FOLDER [ADDRESS]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runs import run_tasks
 
-from netpact.runs import Processes, ResultStore, Task
+from netpact.runs import Engine, Processes, Ray, ResultStore, Task
 
 
 def gated_tasks(folder: str) -> list[Task]:
@@ -19,4 +19,5 @@ def gated_tasks(folder: str) -> list[Task]:
 
 
 if __name__ == "__main__":
-    Processes(2).run(gated_tasks(sys.argv[1]), ResultStore(Path(sys.argv[1]) / "results"))
+    engine: Engine = Ray(sys.argv[2]) if len(sys.argv) > 2 else Processes(2)
+    engine.run(gated_tasks(sys.argv[1]), ResultStore(Path(sys.argv[1]) / "results"))

@@ -1,4 +1,5 @@
 from netpact.core.json import JsonValue as JsonValue
+from netpact.runs.cluster import Ray as Ray
 from netpact.runs.engine import Engine as Engine
 from netpact.runs.engine import Outcome as Outcome
 from netpact.runs.engine import TaskDone as TaskDone

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from netpact.core.checks import check_integer
 from netpact.runs.attempt import attempt_call
+from netpact.runs.cluster import Ray
 from netpact.runs.engine import Engine, Outcome, ProgressCallback
-from netpact.runs.processes import Processes
+from netpact.runs.processes import Processes, processors
 from netpact.runs.store import ResultStore
 from netpact.runs.tally import Tally
 from netpact.runs.task import Task
@@ -30,10 +31,12 @@ class Inline:
         return tally.outcomes()
 
 
-# By name, as --engine chooses: made from the number of jobs and of threads for each job.
-ENGINES: Mapping[str, Callable[[int, int], Engine]] = {
-    "processes": Processes,
-    "inline": lambda jobs, threads: Inline(),
+# By name, as --engine chooses: made from the number of jobs (0: what the engine has room for), the threads of each, and
+# the address of a cluster.
+ENGINES: Mapping[str, Callable[[int, int, str], Engine]] = {
+    "processes": lambda jobs, threads, address: Processes(jobs or processors(), threads),
+    "inline": lambda jobs, threads, address: Inline(),
+    "ray": lambda jobs, threads, address: Ray(address or "auto", jobs, threads or 1),
 }
 
 

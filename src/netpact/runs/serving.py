@@ -28,7 +28,7 @@ def serve(connection: Connection) -> None:
     try:
         connection.send_bytes(READY)
         while True:
-            connection.send_bytes(_answer(connection.recv_bytes()))
+            connection.send_bytes(answer_call(connection.recv_bytes()))
     except (EOFError, OSError):
         return
 
@@ -41,7 +41,8 @@ def read_answer(message: bytes) -> Attempt:
     return Attempt(**read_object(message, where="worker"))
 
 
-def _answer(message: bytes) -> bytes:
+def answer_call(message: bytes) -> bytes:
+    """Of a call by write_call; whatever goes wrong is in the answer."""
     try:
         function, arguments = pickle.loads(message)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - importing the function's module runs its code

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.engine_options import EngineOptions
 from netpact.cli.figures import figures_place, write_figures
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import Figures, RunOptions
 from netpact.cli.options_of import option
-from netpact.core.checks import check_choice
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from netpact.experiments import Experiment
-    from netpact.runs import Engine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,19 +31,12 @@ class ExperimentOptions:
         Path("netpact-experiments"), "FOLDER", "For networks, results and the page; a second run resumes there."
     )
     data_dir: Path | None = option(None, "FOLDER", "Folder of cifar10.npz or mnist.npz. Default: the usual folders.")
-    jobs: int | None = option(None, "N", "Networks at a time. Default: one for each processor.", least=1)
-    engine: str = option("processes", "NAME", "processes, or inline: one network after the other.")
     figures: Figures = None
-
-    def make_engine(self, threads: int) -> Engine:
-        """threads: for each network; one by default, so that results do not depend on the number of jobs."""
-        from netpact.runs import ENGINES, processors
-
-        return ENGINES[check_choice(self.engine, ENGINES, where="--engine")](self.jobs or processors(), threads or 1)
 
 
 def experiment(
     options: ExperimentOptions,
+    engine: EngineOptions,
     run: RunOptions,
     name: Annotated[
         str, typer.Argument(metavar="NAME", show_default=False, help="Which experiment. Default: list them.")
@@ -63,7 +55,7 @@ def experiment(
         _list(run.json)
         return
     run.set_threads()
-    engine = options.make_engine(run.threads)
+    chosen = engine.make_engine(run.threads)
     figures_place(options.figures)
     with keeping(results_in(options.out)), progress_bar(name) as bar:
         result = run_experiment(
@@ -72,7 +64,7 @@ def experiment(
             seeds=options.seeds,
             out=options.out,
             data_dir=options.data_dir,
-            engine=engine,
+            engine=chosen,
             announce=lambda forecast: people.print(str(forecast), soft_wrap=True),
             progress=lambda task: bar(task.done, task.total),
         )
