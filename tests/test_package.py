@@ -39,6 +39,7 @@ ORDER = (
     "exploration",
     "experiments",
     "papers",
+    "overview",
     "cli",
     "__main__",
 )

@@ -67,9 +67,10 @@ def test_estimates_stand_beside_the_certificate(
     assert 10 ** certificate["log10"] == pytest.approx(
         0.5 * (stated.code_bits * 0.6931471805599453 + 2.995732273553991)
     )
-    assert sorted(path.name for path in (tmp_path / "drawn").iterdir()) == ["bounds.csv", "bounds.pdf", "bounds.svg"]
+    drawn = sorted(path.name for path in (tmp_path / "drawn").iterdir())
+    assert drawn == ["bounds.csv", "bounds.json", "bounds.pdf", "bounds.svg"]
     text = page.read_text()
-    assert "<td>certificate</td>" in text
+    assert "◆ certificate</span></td>" in text
     assert "L_gamma" in text
 
 

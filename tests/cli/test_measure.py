@@ -74,7 +74,9 @@ def test_only_and_against_and_page(weights: str, tmp_path: Path, capsys: pytest.
     assert record["against"]["layers"][0]["frobenius"]["value"] != record["layers"][0]["frobenius"]["value"]
     assert "the network before training" in page.read_text()
     drawn = {path.name for path in page.parent.iterdir()} - {page.name}
-    assert drawn == {f"arora_layer_cushion{ending}" for ending in (".svg", ".pdf", ".csv")}
+    assert drawn == {
+        f"{name}{ending}" for name in ("arora_layer_cushion", "norms") for ending in (".svg", ".pdf", ".csv", ".json")
+    }
 
 
 def test_initial_is_where_training_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,7 +100,8 @@ def test_own_quantities_are_seen_everywhere(
     assert f"mean margin {found['mean_margin'].value:.3g}" in str(found)
 
     page = render_measures(found, title="T")
-    assert '<th scope="col">kurt</th>' in page
+    assert '<th scope="col"><a class="term" href="#def-quantity-kurtosis">kurt</a></th>' in page
+    assert 'data-name="Kurtosis of the weights">' in page, "defined on the page"
     assert "<h2>Input norm</h2>\n<p>Smaller is better: less comes in.</p>" in page
     assert ">input norm</text>" in page
     assert "logarithmic" not in page, "asked for a linear axis"

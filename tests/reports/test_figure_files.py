@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from pathlib import Path as FilePath
+from types import SimpleNamespace
 from typing import get_args
 from xml.etree import ElementTree
 
@@ -16,10 +18,12 @@ from reports.report_examples import HOSTILE, ORIGINAL, ROWS, compressed
 from netpact.core.errors import PactError
 from netpact.reports import Figure, draw_scatter, save_figures
 from netpact.reports.bound_rows import BoundRow
+from netpact.reports.charts import figure as figure_module
+from netpact.reports.charts import png
 from netpact.reports.charts.bars import draw_bars
 from netpact.reports.charts.curves import Curve, draw_curves
 from netpact.reports.charts.distributions import Spread, draw_distributions
-from netpact.reports.charts.looks import LOOKS, dark_rules
+from netpact.reports.charts.looks import LOOKS, page_rules
 from netpact.reports.charts.pdf import text_width, write_pdf
 from netpact.reports.charts.shapes import Circle, Group, Line, Path, Rect, Shape, Words, flatten
 from netpact.reports.style import PAGE_STYLE
@@ -81,7 +85,7 @@ def _stream(content: bytes) -> bytes:
 def test_a_page_on_a_dark_screen_colours_every_kind() -> None:
     for kind in LOOKS:
         assert f".pact-figure .{kind.replace(' ', '.')} {{ fill: " in PAGE_STYLE
-    assert dark_rules() in PAGE_STYLE
+    assert page_rules() in PAGE_STYLE
 
 
 @each
@@ -186,15 +190,21 @@ def test_a_name_is_no_formula(name: str) -> None:
     assert line["network"] == f"'{name}"
 
 
-def test_save_takes_the_format_from_the_ending(tmp_path: FilePath) -> None:
+def test_save_takes_the_format_from_the_ending(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> None:
     figure = FIGURES["scatter"]
     assert figure.save(tmp_path / "a.svg").read_bytes() == figure.to_svg().encode()
     assert figure.save(tmp_path / "a.pdf").read_bytes() == figure.to_pdf()
     assert figure.save(tmp_path / "a.csv").read_bytes() == figure.to_csv().encode()
-    with pytest.raises(PactError, match=r"'\.png' is not known; allowed: \.svg, \.pdf, \.csv"):
-        figure.save(tmp_path / "a.png")
+    with pytest.raises(PactError, match=r"'\.gif' is not known; allowed: \.svg, \.pdf, \.csv, \.json, \.png"):
+        figure.save(tmp_path / "a.gif")
+    monkeypatch.setattr(figure_module, "can_write_png", lambda: False)
     written = save_figures([figure], tmp_path / "all")
-    assert [path.name for path in written] == [f"error-against-size{ending}" for ending in (".svg", ".pdf", ".csv")]
+    assert [path.name for path in written] == [
+        f"error-against-size{ending}" for ending in (".svg", ".pdf", ".csv", ".json")
+    ]
+    monkeypatch.setitem(sys.modules, "resvg_py", SimpleNamespace(svg_to_bytes=lambda **given: [137, 80, given["zoom"]]))
+    monkeypatch.setattr(png, "can_write_png", lambda: True)
+    assert figure.save(tmp_path / "a.png").read_bytes() == b"\x89P\x02"
 
 
 def test_every_shape_can_be_written() -> None:

@@ -79,6 +79,7 @@ def test_the_legend_explains_what_is_drawn() -> None:
     keys = {item.text for item in of_class(draw(ROWS), "key") if item.text}
     assert keys == {
         "certified bound",
+        "Pareto front",
         "test error",
         "train error",
         "test error of the original",

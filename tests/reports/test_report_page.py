@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +15,7 @@ from netpact.reports import Row, render_page
 
 SENTENCE = "With probability at least 95 % the network errs on at most 41.0 % of new samples."
 VOID = {"meta", "br"}
+FIXED = {"table", "plane", "guarantees", "definitions"}
 
 
 class Outline(HTMLParser):
@@ -42,7 +45,7 @@ class Outline(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1] != "style":
+        if self._open and self._open[-1] not in ("style", "script"):
             self.words.append(data)
 
     @property
@@ -58,27 +61,51 @@ def test_the_page_is_whole_and_loads_nothing() -> None:
     page = render()
     outline = Outline(page)
     assert page.startswith("<!DOCTYPE html>")
-    assert not {"script", "link", "img", "iframe", "object"} & set(outline.tags)
-    assert not {"src", "href", "onload", "onerror"} & {name for name, _ in outline.attributes}
+    assert not {"link", "img", "iframe", "object"} & set(outline.tags)
+    assert outline.tags.count("script") == outline.tags.count("style") == 1
+    assert not {"src", "style", "onload", "onerror", "onclick"} & {name for name, _ in outline.attributes}
+    assert all(value is not None and value.startswith("#") for name, value in outline.attributes if name == "href")
     assert "url(" not in page
     assert "@import" not in page
     assert set(re.findall(r"https?://[^\"' ]+", page)) == {"http://www.w3.org/2000/svg"}
     assert "prefers-color-scheme: dark" in page
 
 
+def test_only_the_page_s_own_style_and_script_may_run_and_nothing_may_be_loaded() -> None:
+    page = render()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    rules = dict(rule.split(" ", 1) for rule in policy[1].split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+    assert set(rules) == {"default-src", "style-src", "script-src", "img-src", "base-uri", "form-action"}
+    for tag in ("style", "script"):
+        text = page.split(f"<{tag}>")[1].split(f"</{tag}>")[0]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[f"{tag}-src"] == f"'sha256-{digest}'"
+
+
 def test_ids_are_unique() -> None:
     ids = [value for name, value in Outline(render()).attributes if name == "id"]
-    assert len(ids) == 4
-    assert len(set(ids)) == 4
+    assert set(ids) >= FIXED
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_link_within_the_page_leads_somewhere() -> None:
+    outline = Outline(render())
+    ids = {value for name, value in outline.attributes if name == "id"}
+    links = {value for name, value in outline.attributes if name == "href" and value is not None}
+    assert links
+    assert {link.removeprefix("#") for link in links} <= ids
 
 
 def test_every_row_is_in_the_table() -> None:
-    table = render().split("<table>")[1].split("</table>")[0]
-    lines = [line for line in table.splitlines() if "<td>" in line]
+    table = render().split('<table class="comparison sortable">')[1].split("</table>")[0]
+    lines = [line for line in table.splitlines() if '<th scope="row"' in line]
     assert len(lines) == len(ROWS)
     for row, line in zip(ROWS, lines, strict=True):
         assert row.name in line
-        assert f"<td>{row.message_bytes:,}</td>" in line
+        assert f'<td data-sort="{row.message_bytes}">{row.message_bytes:,}</td>' in line
         assert line.startswith('<tr class="best">') == (row.name == "linear ternary search")
         assert ("vacuous" in line) == row.vacuous
 
@@ -91,7 +118,7 @@ def test_numbers_line_up() -> None:
 
 def test_bounds_round_up_on_the_page() -> None:
     page = render([ORIGINAL, compressed("x", bound=0.41201)])
-    assert "<td>41.3 %</td>" in page
+    assert '<span class="is-certificate">◆ 41.3 %</span>' in page
     assert "41.2 %" not in page
 
 
@@ -111,7 +138,9 @@ def test_what_is_guaranteed_and_what_is_not() -> None:
 def test_the_headline_does_not_say_more_than_is_proven() -> None:
     assert "Proven linear" not in Outline(render([ORIGINAL])).text
     plain = Outline(render()).text
-    assert "Proven With probability" in plain
+    assert "Proven; verified for this page With probability" in plain
+    unchecked = Outline(render([compressed("x", agreed=None)])).text
+    assert "Proven, as the file states; not checked here With probability" in unchecked
     weak = Outline(render([compressed("x", bound=0.95)])).text
     assert "Proven, but vacuous" in weak
     for rows in ([ORIGINAL], [ORIGINAL, compressed("x", agreed=False)]):
@@ -126,21 +155,21 @@ def test_the_command_to_check_names_the_best_file_quoted_for_a_shell() -> None:
 
 
 def test_provenance_is_on_the_page() -> None:
-    text = Outline(render()).text.split("How to check it")[1]
+    text = Outline(render()).text.split("no part of the bound")[1]
     for words in ("0.1.0", "sha256:3f9a51", "netpact compare --data digits", "2025-01-02 03:04 UTC", "seed 7"):
         assert words in text
 
 
 def test_the_outcome_of_checking_is_shown() -> None:
     for agreed, words in ((True, "agreed"), (False, "refused"), (None, "not tried")):
-        assert f"<td>{words}</td>" in render([compressed("x", agreed=agreed)])
+        assert f'<td data-sort="{words}">{words}</td>' in render([compressed("x", agreed=agreed)])
 
 
 def test_the_bound_stands_next_to_the_name() -> None:
     """What a phone shows without scrolling."""
     head = re.findall(r'<th scope="col">(.*?)</th>', render())
-    assert head[:2] == ["network", "certified<br>bound"]
-    assert re.search(r"search.*?</th><td>41.0 %</td>", render())
+    assert head[:2] == ["network", "bound"]
+    assert re.search(r'search.*?</th><td data-sort="0.41"><span class="is-certificate">◆ 41.0 %', render())
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -29,7 +29,11 @@ def test_rows_and_provenance_survive_json() -> None:
         ("message_bytes", 1.5),
         ("train_error", 1.01),
         ("train_error", float("nan")),
-        ("train_error", None),
+        ("samples", 0),
+        ("delta", 1.0),
+        ("fidelity", 1.2),
+        ("deviation", -1.0),
+        ("estimates", {"shin-2": float("nan")}),
         ("test_error", -0.1),
         ("bound", float("inf")),
         ("bound", "0.4"),
@@ -38,7 +42,7 @@ def test_rows_and_provenance_survive_json() -> None:
     ],
 )
 def test_a_bad_field_is_refused_by_name(field: str, value: object) -> None:
-    with pytest.raises(PactError, match=field):
+    with pytest.raises(PactError, match=field.removesuffix("s")):
         compressed("x", **{field: value})
 
 
@@ -51,7 +55,7 @@ def test_agreement_needs_a_bound() -> None:
     ("field", "value"), [("delta", 0), ("delta", 1.0), ("delta", -1), ("samples", 0), ("seed", -1)]
 )
 def test_bad_provenance_is_refused_by_name(field: str, value: float) -> None:
-    with pytest.raises(PactError, match=field):
+    with pytest.raises(PactError, match=field.removesuffix("s")):
         replace(PROVENANCE, **{field: value})  # type: ignore[arg-type]
 
 

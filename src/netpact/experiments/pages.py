@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from netpact.experiments.experiment import Experiment
-from netpact.reports.charts.figure import Figure
-from netpact.reports.page import both_widths, frame_facts, frame_page, frame_table
+from netpact.reports.frame import Panel as Panel
+from netpact.reports.frame import frame_facts, frame_page, frame_table
 from netpact.reports.text import escape
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A figure with what stands above it; draw makes it as wide as asked."""
-
-    heading: str
-    words: str
-    draw: Callable[[int], Figure]
-
-    def to_html(self) -> str:
-        return f"<h2>{escape(self.heading)}</h2>\n<p>{escape(self.words)}</p>\n{both_widths(self.draw)}"
 
 
 def render_experiment(experiment: Experiment, parts: Sequence[Panel | str], *, about: str) -> str:

@@ -85,6 +85,16 @@ def sort_bounds(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row.log10, row.name))
 
 
+def least_by_paper(rows: Sequence[Estimate]) -> dict[str, float]:
+    """log10 of the error that the lowest estimate of each paper comes to, by its name: `Row.estimates` of a report."""
+    least: dict[str, Estimate] = {}
+    for row in rows:
+        paper = row.name.partition("-")[0]
+        if math.isfinite(row.log_value) and (paper not in least or row.log_value < least[paper].log_value):
+            least[paper] = row
+    return {row.name: row.log_value / _LN10 for row in least.values()}
+
+
 def error_text(row: Row) -> str:
     """An estimate as it is, also far above 1; a certificate is rounded up."""
     if row.kind in (KIND, KIND_AS_RUN):

@@ -1,21 +1,40 @@
-"""The report: one self-contained HTML page, without scripts and without anything to load."""
+"""The report: one self-contained HTML page, which loads nothing. What is proven comes first, and how to check it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from netpact.core.percent import confidence, percent, percent_up
-from netpact.reports.charts.figure import Figure
+from netpact.core.percent import confidence
+from netpact.reports.charts.marks import heights
+from netpact.reports.charts.parts import BoundParts, draw_parts, take_apart
 from netpact.reports.charts.scatter import draw_scatter
+from netpact.reports.comparison import LEGEND, compare_rows
+from netpact.reports.frame import (
+    Panel,
+    Section,
+    both_widths,
+    frame_facts,
+    frame_page,
+    frame_table,
+    list_sections,
+)
 from netpact.reports.rows import Provenance, Row, check_rows, find_best
-from netpact.reports.style import PAGE_STYLE
-from netpact.reports.table import error_words
+from netpact.reports.terms import term
 from netpact.reports.text import clean, count, escape
 
-_WIDTHS = (("wide", 900), ("narrow", 380))
-_CHECKS = {True: "agreed", False: "refused", None: "not tried"}
+__all__ = [
+    "both_widths",
+    "compare_sections",
+    "frame_facts",
+    "frame_page",
+    "frame_table",
+    "head_rows",
+    "render_page",
+]
+
+_MOST_PARTS = 16  # bounds that are taken apart on one page: the smallest ones
 
 
 def render_page(
@@ -25,47 +44,65 @@ def render_page(
     provenance: Provenance,
     title: str,
     further: Mapping[str, str] = MappingProxyType({}),
+    sections: Sequence[Section] = (),
 ) -> str:
     """The whole page as text.
 
     sentence  what the certificate of the best row states, in one sentence
     further   pages in the same folder, by file name, and in a few words what each shows
+    sections  what else is known, below the comparison
     """
     check_rows(rows)
+    shown = [*compare_sections(rows), *sections]
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1>",
-            _claim(find_best(rows), sentence),
-            "<h2>Error against size</h2>",
-            both_widths(lambda width: draw_scatter(rows, width=width)),
-            _table(rows),
+            head_rows(rows, sentence=sentence, data_name=provenance.data_name, fingerprint=provenance.data_fingerprint),
+            list_sections(shown),
+            *(section.to_html() for section in shown),
             _further(further),
-            _guarantees(provenance),
-            _checking(rows, provenance),
+            tell_guarantees(samples=provenance.samples, delta=provenance.delta),
             _footer(provenance),
         ]
     )
     return frame_page(body, title=title, version=provenance.version)
 
 
-def frame_page(body: str, *, title: str, version: str) -> str:
-    """The page around its content."""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="netpact {escape(version)}">
-<title>{escape(title)}</title>
-<style>{PAGE_STYLE}</style>
-</head>
-<body>
-<main>
-{body}
-</main>
-</body>
-</html>
-"""
+def compare_sections(rows: Sequence[Row], *, key: str = "", about: str = "") -> list[Section]:
+    """The table over all rows, the plane of size and bound, and the bounds taken apart. about: which rows, in words."""
+    after = f": {about}" if about else ""
+    found = [Section(f"table{key}", f"Comparison{after}", (LEGEND, compare_rows(rows, label=f"Comparison{after}")))]
+    if any(heights(row) for row in rows):
+        words = (
+            "Each network's certified bound above its measured errors. The dashed steps are the lowest bound that is "
+        )
+        panel = Panel(
+            "Error against size",
+            f"{words}proven up to each size; the grey band is no better than guessing.",
+            lambda width: draw_scatter(rows, width=width),
+        )
+        found.append(Section(f"plane{key}", f"Size against bound{after}", (panel,)))
+    parts = [part for row in rows if (part := take_apart(row)) is not None]
+    if parts:
+        found.append(_parts_section(parts, key=key, after=after))
+    return found
+
+
+def _parts_section(parts: Sequence[BoundParts], *, key: str, after: str) -> Section:
+    shown = sorted(parts, key=lambda part: part.bound)[:_MOST_PARTS]
+    left = f" The {_MOST_PARTS} smallest of {len(parts)} are shown." if len(parts) > _MOST_PARTS else ""
+    words = (
+        "A certified bound is the training error; what delta adds to it, because the samples are a draw; and what the "
+        f"bits of the message add, because the network was chosen by looking at them.{left}"
+    )
+    panel = Panel("Training error, delta, bits", words, lambda width: draw_parts(shown, width=width))
+    return Section(f"parts{key}", f"What the bounds are made of{after}", (panel,))
+
+
+def head_rows(rows: Sequence[Row], *, sentence: str, data_name: str, fingerprint: str) -> str:
+    """The answer: what is proven of the best row, and how to check it."""
+    best = find_best(rows)
+    return f"{_claim(best, sentence)}\n{_checking(best, data_name, fingerprint)}"
 
 
 def _claim(best: Row | None, sentence: str) -> str:
@@ -77,47 +114,24 @@ def _claim(best: Row | None, sentence: str) -> str:
         about = f"{best.name}, {best.message_bytes:,} bytes. Guessing a class at random does as well."
     else:
         kind, about = "Proven", f"{best.name}, {best.message_bytes:,} bytes."
-    strength = "claim" if kind == "Proven" else "claim weak"
+    if best is not None:
+        kind = f"{kind}; verified for this page" if best.agreed else f"{kind}, as the file states; not checked here"
+    strength = "claim" if kind.startswith("Proven") and best is not None and not best.vacuous else "claim weak"
     said = "" if best is None else f'<p class="sentence">{escape(sentence)}</p>'
     return f'<section class="{strength}"><p class="kind">{kind}</p>{said}<p class="about">{escape(about)}</p></section>'
 
 
-def both_widths(draw: Callable[[int], Figure]) -> str:
-    """A figure drawn twice, for wide and narrow screens: scaling one drawing would make its text too small."""
-    drawings = "\n".join(f'<div class="{kind}">{draw(width).to_svg()}</div>' for kind, width in _WIDTHS)
-    return f"<figure>\n{drawings}\n</figure>"
-
-
-def frame_table(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, best: Container[int] = (), note: str = ""
-) -> str:
-    """A heading and a table. Cells are HTML already, the first of a row names it; best: the rows to highlight."""
-    head = "".join(f'<th scope="col">{word}</th>' for word in heads)
-    lines = []
-    for place, (name, *cells) in enumerate(rows):
-        start = '<tr class="best">' if place in best else "<tr>"
-        lines.append(f'{start}<th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
-    below = f'\n<p class="note">{note}</p>' if note else ""
-    return f"""<h2>{title}</h2>
-<div class="scroll" role="region" aria-label="{title}" tabindex="0"><table>
-<thead><tr>{head}</tr></thead>
-<tbody>
-{chr(10).join(lines)}
-</tbody></table></div>{below}"""
-
-
-def _table(rows: Sequence[Row]) -> str:
-    # What a narrow screen shows without scrolling comes first.
-    heads = ("network", "certified<br>bound", "test<br>error", "train<br>error", "bytes", "check", "code<br>bits")
-    best = find_best(rows)
-    return frame_table(
-        "All networks",
-        (*heads, "parameters"),
-        [_cells(row) for row in rows],
-        best=[place for place, row in enumerate(rows) if row is best],
-        note="Bounds are rounded up. Vacuous: the bound is no better than guessing a class at random.\n"
-        "Highlighted: the smallest bound.",
-    )
+def _checking(best: Row | None, data_name: str, fingerprint: str) -> str:
+    if best is None:
+        return ""
+    file = "FILE" if best.file is None else shlex.quote(clean(best.file))
+    command = f"netpact verify {file} --data {shlex.quote(clean(data_name))}"
+    hashes = [("message SHA-256", best.message_sha256), ("data fingerprint", fingerprint)]
+    facts = "".join(f"<dt>{name}</dt><dd><code>{escape(value)}</code></dd>" for name, value in hashes if value)
+    return f"""<div class="check"><p>Check it yourself, from the file and the data alone: the command decodes the
+network, counts its errors again, and recomputes the bound with a second implementation.</p>
+<pre><code>{escape(command)}</code></pre>
+<dl>{facts}</dl></div>"""
 
 
 def _further(pages: Mapping[str, str]) -> str:
@@ -127,48 +141,16 @@ def _further(pages: Mapping[str, str]) -> str:
     return f"<h2>More about these networks</h2>\n<ul>\n{items}\n</ul>"
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    notes = [escape(row.method)] if row.method and row.method != row.name else []
-    notes += [f"<code>{escape(row.file)}</code>"] if row.file is not None else []
-    return (
-        escape(row.name) + "".join(f"<small>{note}</small>" for note in notes),
-        _bound_cell(row),
-        error_words(row),
-        percent(row.train_error),
-        count(row.message_bytes),
-        "–" if row.bound is None else _CHECKS[row.agreed],
-        "–" if row.code_bits is None else count(row.code_bits),
-        count(row.parameters),
-    )
-
-
-def _bound_cell(row: Row) -> str:
-    if row.bound is None:
-        return "none"
-    if row.proven is None:
-        return "refused" if row.agreed is False else f"{percent_up(row.bound)}<small>as run</small>"
-    return percent_up(row.proven) + ("<small>vacuous</small>" if row.vacuous else "")
-
-
-def _guarantees(provenance: Provenance) -> str:
-    sure = confidence(provenance.delta)
-    return f"""<h2>What is guaranteed, what is not</h2>
-<p>A certificate is about the network in its file and about new samples from the same distribution: the one that the
-{count(provenance.samples)} samples it was computed from were drawn from, independently of each other. It says nothing
-about data that has drifted away from there. Nothing is claimed about the original network.</p>
-<p>Each row holds separately, with probability at least {sure} over the draw of those samples
-(delta = {provenance.delta:g}). That all rows hold at once is not claimed.
-The test error is shown for comparison; it is no part of the bound.</p>"""
-
-
-def _checking(rows: Sequence[Row], provenance: Provenance) -> str:
-    best = find_best(rows)
-    file = shlex.quote(clean(best.file)) if best is not None and best.file is not None else "FILE"
-    command = f"netpact verify {file} --data {shlex.quote(clean(provenance.data_name))}"
-    return f"""<h2>How to check it</h2>
-<p>The file and the data are enough: the command decodes the network, counts its errors again, and recomputes the bound
-with a second implementation. Any other file of the table is checked in the same way.</p>
-<pre><code>{escape(command)}</code></pre>"""
+def tell_guarantees(*, samples: int | None = None, delta: float | None = None) -> str:
+    drawn = "the samples" if samples is None else f"the {count(samples)} samples"
+    sure = "1 - delta" if delta is None else f"{confidence(delta)}"
+    after = "" if delta is None else f" (delta = {delta:g})"
+    return f"""<section id="guarantees"><h2>What is guaranteed, what is not</h2>
+<p>A {term("certificate", "certificate")} is about the network in its file and about new samples from the same
+distribution: the one that {drawn} it was computed from were drawn from, independently of each other. It says
+nothing about data that has drifted away from there. Nothing is claimed about the original network.</p>
+<p>Each row holds separately, with probability at least {sure} over the draw of those samples{after}. That all rows
+hold at once is not claimed. The test error is shown for comparison; it is no part of the bound.</p></section>"""
 
 
 def _footer(provenance: Provenance) -> str:
@@ -181,9 +163,3 @@ def _footer(provenance: Provenance) -> str:
         ("command", f"<code>{escape(provenance.command)}</code>"),
     )
     return frame_facts(facts)
-
-
-def frame_facts(facts: Sequence[tuple[str, str]]) -> str:
-    """The foot of a page: what it was made from. Values are HTML already."""
-    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-    return f"<footer><dl>{items}</dl></footer>"

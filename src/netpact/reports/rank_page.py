@@ -8,7 +8,7 @@ from netpact.core.percent import percent
 from netpact.core.version import __version__
 from netpact.reports.charts.curves import Curve, draw_curves
 from netpact.reports.charts.figure import Figure
-from netpact.reports.page import both_widths, frame_facts, frame_page, frame_table
+from netpact.reports.frame import both_widths, frame_facts, frame_page, frame_table
 from netpact.reports.text import count, escape
 
 if TYPE_CHECKING:

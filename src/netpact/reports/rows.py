@@ -2,50 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 
+_COUNTS = {
+    "classes": 2,
+    "parameters": 0,
+    "message_bytes": 1,
+    "code_bits": 0,
+    "samples": 1,
+    "flops": 0,
+    "deviation_samples": 1,
+}
+_NEEDED = ("classes", "message_bytes")
+_SHARES = ("train_error", "test_error", "bound", "fidelity")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One network of a comparison.
+    """One network of a comparison. A list of rows is all that a page needs; None: not known.
 
-    message_bytes  size of the coded network; for the original network its float32 size
-    bound          certified bound on the error; None if there is no certificate
-    code_bits      what the certificate counts; None for the original network
-    file           the .pact file the network is in
-    agreed         whether verification agreed with the certificate; None if it has not been tried
-    as_run         the bound is about one program: it is shown as such, and proves nothing for other machines
+    setting             options of the method, in words
+    message_bytes       size of the coded network; for the original network its float32 size
+    bound               certified bound on the error; None if there is no certificate
+    code_bits           what the certificate counts; None for the original network
+    samples, delta      that the certificate was computed from
+    file                the .pact file the network is in
+    message_sha256      of its message
+    agreed              whether verification agreed with the certificate; None if it has not been tried
+    as_run              the bound is about one program: it is shown as such, and proves nothing for other machines
+    sentence            what the certificate states, in its own words
+    flops               of one sample
+    samples_per_second  measured
+    fidelity            share of the training samples on which it decides as the original network does
+    deviation           proven: on `deviation_samples` samples its logits are no further than this from the original's
+    estimates           log10 of the error that published bounds come to, by their names in netpact.bounds.BOUNDS
+    data_name, data_fingerprint  of the training samples: rows with the same ones are compared with each other
     """
 
     name: str
     method: str
+    setting: str = ""
     classes: int
-    parameters: int
+    parameters: int | None
     message_bytes: int
-    train_error: float
+    train_error: float | None = None
     test_error: float | None = None
     bound: float | None = None
     code_bits: int | None = None
+    samples: int | None = None
+    delta: float | None = None
     file: str | None = None
+    message_sha256: str = ""
     agreed: bool | None = None
     as_run: bool = False
+    sentence: str = ""
+    flops: int | None = None
+    samples_per_second: float | None = None
+    fidelity: float | None = None
+    deviation: float | None = None
+    deviation_samples: int | None = None
+    estimates: Mapping[str, float] = field(default_factory=dict)
+    data_name: str = ""
+    data_fingerprint: str = ""
 
     def __post_init__(self) -> None:
         where = f"report row {self.name!r}"
-        check_integer(self.classes, where=f"{where}, classes", least=2)
-        check_integer(self.parameters, where=f"{where}, parameters", least=0)
-        check_integer(self.message_bytes, where=f"{where}, message_bytes", least=1)
-        check_number(self.train_error, where=f"{where}, train_error", least=0, most=1)
-        if self.test_error is not None:
-            check_number(self.test_error, where=f"{where}, test_error", least=0, most=1)
-        if self.bound is not None:
-            check_number(self.bound, where=f"{where}, bound", least=0, most=1)
-        if self.code_bits is not None:
-            check_integer(self.code_bits, where=f"{where}, code_bits", least=0)
+        for name, least in _COUNTS.items():
+            if name in _NEEDED or getattr(self, name) is not None:
+                check_integer(getattr(self, name), where=f"{where}, {name}", least=least)
+        for name in _SHARES:
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), where=f"{where}, {name}", least=0, most=1)
+        if self.delta is not None:
+            check_number(self.delta, where=f"{where}, delta", above=0, below=1)
+        for name in ("samples_per_second", "deviation"):
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), where=f"{where}, {name}", least=0)
+        for name, power in self.estimates.items():
+            check_number(power, where=f"{where}, estimate {name}")
+        if (self.deviation is None) != (self.deviation_samples is None):
+            raise PactError("a deviation bound holds for a number of samples: give both or none", where=where)
         if self.bound is None and self.agreed is not None:
             raise PactError(
                 "agreed is set but there is no bound to agree with", where=where, hint="leave agreed at None"
@@ -78,8 +119,14 @@ class Row:
         """Whether the test error is above the proven bound: a premise of the certificate is false."""
         return self.proven is not None and self.test_error is not None and self.test_error > self.proven
 
+    @property
+    def errors(self) -> int | None:
+        """On the samples of the certificate."""
+        known = self.train_error is not None and self.samples is not None
+        return round(self.train_error * self.samples) if known else None  # type: ignore[operator]
+
     def to_json(self) -> dict[str, object]:
-        return asdict(self)
+        return {**asdict(self), "estimates": dict(self.estimates)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +155,17 @@ def find_best(rows: Sequence[Row]) -> Row | None:
     """The row with the smallest proven bound, the smaller file where bounds are equal; None if nothing is proven."""
     proven = [(row.proven, row.message_bytes, place) for place, row in enumerate(rows) if row.proven is not None]
     return rows[min(proven)[2]] if proven else None
+
+
+def pareto_front(rows: Sequence[Row]) -> list[Row]:
+    """Rows that no other beats in both size and proven bound, the smallest file first."""
+    front: list[Row] = []
+    least = math.inf
+    for row in sorted(rows, key=lambda row: (row.message_bytes, math.inf if row.proven is None else row.proven)):
+        if row.proven is not None and row.proven < least:
+            front.append(row)
+            least = row.proven
+    return front
 
 
 def check_rows(rows: Sequence[Row]) -> None:

@@ -9,7 +9,7 @@ from netpact.certificates import BoxCertificate, Certificate, FreshStatement, Or
 from netpact.certificates.beside import joint_sentence
 from netpact.core.percent import confidence, percent_up
 from netpact.core.version import __version__
-from netpact.reports.page import frame_facts, frame_page, frame_table
+from netpact.reports.frame import frame_facts, frame_page, frame_table
 from netpact.reports.text import count, escape
 
 NAMES: Mapping[str, str] = {

@@ -31,9 +31,9 @@ def table(rows: Sequence[Row], *, title: str) -> Table:
             Text(clean(row.name)),
             bound_words(row),
             error_words(row),
-            percent(row.train_error),
+            "none" if row.train_error is None else percent(row.train_error),
             count(row.message_bytes),
-            count(row.parameters),
+            "none" if row.parameters is None else count(row.parameters),
             style="bold" if row is best else None,
         )
     return result

@@ -11,6 +11,7 @@ from netpact.cli.commands.info import info
 from netpact.cli.commands.measure import measure
 from netpact.cli.commands.methods import methods
 from netpact.cli.commands.ranks import ranks
+from netpact.cli.commands.report import report
 from netpact.cli.commands.search import search
 from netpact.cli.commands.train import train
 from netpact.cli.commands.verify import verify
@@ -18,5 +19,5 @@ from netpact.cli.commands.verify import verify
 # In the order of --help.
 COMMANDS = (
     *(demo, data, design, train, measure, methods, ranks, compress),
-    *(search, certify, verify, info, bounds, experiment),
+    *(search, certify, verify, info, bounds, experiment, report),
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from torch import nn
 
 from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.models import load_model
-from netpact.pacts.verification import verify
 from netpact.reports import Row
+from netpact.reports.file_rows import Opening, check_row, count_parameters, measure_row, state_row
 from netpact.training import error_rate
 
 if TYPE_CHECKING:
@@ -19,12 +23,12 @@ if TYPE_CHECKING:
 _FLOAT_BYTES = 4
 
 
-def original_row(weights: dict[str, JsonValue], data: Data) -> Row:
+def original_row(weights: Mapping[str, JsonValue], data: Data, *, estimates: Mapping[str, float]) -> Row:
     module = load_model(str(weights["file"]))
     errors, samples = error_rate(module, data.train)
     tested = None if data.test is None else error_rate(module, data.test)
-    parameters = sum(parameter.numel() for parameter in module.parameters())
-    return Row(
+    parameters = count_parameters(module)
+    row = Row(
         name=f"{module.netpact_architecture}, original",
         method="trained",
         classes=data.classes,
@@ -32,31 +36,22 @@ def original_row(weights: dict[str, JsonValue], data: Data) -> Row:
         message_bytes=_FLOAT_BYTES * parameters,
         train_error=errors / samples,
         test_error=None if tested is None else tested[0] / tested[1],
+        estimates=estimates,
+        data_name=data.name,
+        data_fingerprint=data.train.fingerprint(),
     )
+    return measure_row(row, module, data)
 
 
-def pact_row(key: str, folder: Path, data: Data, method: str) -> Row:
-    """Read the file back and verify it, as a stranger would."""
+def pact_row(
+    key: str, folder: Path, data: Data, *, method: str, options: Mapping[str, str], original: nn.Module
+) -> Row:
+    """Read the file back and verify it, as a stranger would; measure it beside the network before compression."""
     path = folder / f"{key}.pact"
     pact = Pact.read(path)
-    verdict = verify(pact, data)
     if pact.certificate is None:
         raise PactError("the file has lost its certificate", where=str(path))
-    return Row(
-        name=key.replace("-", " ", 1),
-        method=method,
-        classes=data.classes,
-        parameters=count_parameters(pact),
-        message_bytes=len(pact.message),
-        train_error=pact.certificate.train_error,
-        test_error=verdict.test_error,
-        bound=pact.certificate.bound,
-        code_bits=pact.code_bits,
-        file=path.name,
-        agreed=verdict.agreed,
-        as_run=pact.certificate.as_run,
-    )
-
-
-def count_parameters(pact: Pact) -> int:
-    return sum(parameter.numel() for parameter in pact.to_module().parameters())
+    module = pact.to_module()
+    setting = ", ".join(f"{name} {value}" for name, value in options.items())
+    row = state_row(pact, module, name=key.replace("-", " ", 1), file=path.name, method=method, setting=setting)
+    return replace(measure_row(check_row(row, pact, data, Opening()), module, data, original), data_name=data.name)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netpact.certificates.inputs import failure_probability
-from netpact.coding.format import Pact, seal
+from netpact.coding.format import seal
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, read_bytes, write_atomically
 from netpact.core.seed import Seed
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from netpact.datasets import Data
+    from netpact.reports.frame import Section
 
 _STEPS = 1500  # optimizer steps for each network, whatever the size of the data set
 _BATCH = 128
@@ -116,18 +117,24 @@ def demonstrate(
         for key, network, method, options in _PLAN
     ]
     _results(engine, sealing, store, report(len(training)))
-    rows = [original_row(weights[name], data) for name in reversed(networks)]
-    rows += [pact_row(key, folder, data, method) for key, _, method, _ in _PLAN]
+    told = explain(folder / f"{_EXPLAINED}.safetensors", _start(_EXPLAINED, data, seed), data, seed=seed)
+    originals = {name: load_model(str(weights[name]["file"])) for name in networks}
+    rows = [
+        original_row(weights[name], data, estimates=told.by_paper if name == _EXPLAINED else {})
+        for name in reversed(networks)
+    ]
+    rows += [
+        pact_row(key, folder, data, method=method, options=options, original=originals[network])
+        for key, network, method, options in _PLAN
+    ]
     # The best file of all may hold another network, of which the estimates for this one say nothing.
     own = {f"{key}.pact" for key, network, *_ in _PLAN if network == _EXPLAINED}
     best = find_best([row for row in rows if row.file in own])
     certified = None if best is None or best.file is None else folder / best.file
-    further = explain(
-        folder / f"{_EXPLAINED}.safetensors", _start(_EXPLAINED, data, seed), data, best=certified, seed=seed
-    )
+    sections = told.sections(data, best=certified)
     if progress is not None:
         progress(TaskDone(total, total, "explain", False))
-    return _finish(rows, folder, data, delta=delta, seed=seed, further=further)
+    return _finish(rows, folder, data, delta=delta, seed=seed, sections=sections)
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -214,13 +221,10 @@ def _sha256(path: Path) -> str:
 
 
 def _finish(
-    rows: list[Row], folder: Path, data: Data, *, delta: float, seed: int, further: dict[str, str]
+    rows: list[Row], folder: Path, data: Data, *, delta: float, seed: int, sections: Sequence[Section]
 ) -> Demonstration:
     best = find_best(rows)
-    certificate = None if best is None or best.file is None else Pact.read(folder / best.file).certificate
-    sentence = (
-        "Nothing has been proven: verification refused every file." if certificate is None else certificate.sentence()
-    )
+    sentence = "Nothing has been proven: verification refused every file." if best is None else best.sentence
     provenance = Provenance(
         version=__version__,
         seed=seed,
@@ -231,6 +235,6 @@ def _finish(
         command=f"netpact demo --data {data.name} --seed {seed} --out {folder}",
         created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    page = render_page(rows, sentence=sentence, provenance=provenance, title=f"netpact: {data.name}", further=further)
+    page = render_page(rows, sentence=sentence, provenance=provenance, title=f"netpact: {data.name}", sections=sections)
     path = write_atomically(folder / _PAGE, page.encode())
     return Demonstration(tuple(rows), sentence, provenance, path)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from netpact.papers.guha.published import BARTLETT_2017, NEYSHABUR_2015, NEYSHABUR_2017, OURS, TRUE
 from netpact.papers.guha.study import COUNTING, DENSE, LISTED, LISTED_MEASURED, MEASURED, PRINTED, BoundStudy
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import escape
 
 Seeded = Mapping[str, BoundStudy]

@@ -15,7 +15,7 @@ from netpact.experiments import Experiment, Panel, Setting, Study, train_network
 from netpact.network.flops import run_sample
 from netpact.papers.rethinking.ablation_presets import RATIOS, name_network
 from netpact.reports.charts.curves import Curve, draw_curves
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count, escape
 from netpact.runs import JsonValue
 

@@ -21,7 +21,7 @@ _MOST_TICKS = 9
 
 
 def draw_bars(rows: Sequence[Row], *, samples: int, width: int = 760) -> Figure:
-    """Bars of log10 capacity. A certificate is filled, an estimate is an outline: the two never look alike.
+    """Bars of log10 capacity. A certificate is filled, an estimate a dashed outline: the two never look alike.
 
     A dashed line stands at the number of samples: a capacity beyond it says nothing about the error.
     """
@@ -40,7 +40,7 @@ def draw_bars(rows: Sequence[Row], *, samples: int, width: int = 760) -> Figure:
     x = axis.place(limit)
     parts.append(Line(kind="pole original", x1=x, y1=_TOP - 6, x2=x, y2=bottom))
     parts.append(Words(text=f"{samples:,} samples", kind="axis", x=x, y=_TOP - 10, anchor="middle"))
-    words = "capacity (logarithmic); filled: certificate, outlined: estimate"
+    words = "capacity (logarithmic); filled: certificate, dashed outline: estimate"
     # Centred in the whole figure: on a narrow one the axis is shorter than its title.
     parts.append(Words(text=words, kind="axis", x=width / 2, y=bottom + 36, anchor="middle"))
     said = " ".join(f"{row.name}, {row.kind}: capacity {power_text(row.log10)}." for row in ordered)
@@ -62,7 +62,7 @@ def _numbers(row: Row) -> dict[str, object]:
 
 def _draw_bar(row: Row, *, y: float, left: float, end: float) -> list[Shape]:
     certain = row.kind == "certificate"
-    bar = Rect(kind="bound" if certain else "test", x=left, y=y + 5, width=max(end - left, 0.0), height=_BAR)
+    bar = Rect(kind="bound" if certain else "estimate", x=left, y=y + 5, width=max(end - left, 0.0), height=_BAR)
     name = shorten(row.name, room=left - 12, font_size=_FONT)
     label = Words(text=name, kind="name best" if certain else "name", x=left - 8, y=y + 16, anchor="end")
     return [bar, label, Words(text=power_text(row.log10, digits=1), kind="tick", x=end + 6, y=y + 16)]

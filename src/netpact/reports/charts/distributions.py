@@ -22,15 +22,22 @@ _RIGHT, _TOP = 14.0, 10.0
 _BINS = 56
 
 
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """One row: a name, each sample's number, the worst of them; the same of a second network where there is one."""
+    """One row: a name, each sample's number, the worst of them; the same of a second network where there is one.
+
+    quantiles  the numbers are no samples but the quantiles at QUANTILES: a box is drawn from them, no histogram
+    """
 
     name: str
     numbers: Numbers
     worst: float
     others: Numbers | None = None
     other_worst: float | None = None
+    quantiles: bool = False
 
 
 def draw_distributions(
@@ -66,15 +73,26 @@ def draw_distributions(
         height=bottom + 46,
         shapes=tuple(parts),
         numbers=tuple(_numbers(rows)),
+        summary=tuple(_summary(rows)),
     )
+
+
+def _summary(rows: Sequence[Spread]) -> Iterator[dict[str, object]]:
+    """Quantiles: every sample's number would make a page too large."""
+    for row in rows:
+        for network, numbers, worst in zip(("first", "second"), _both(row), (row.worst, row.other_worst), strict=False):
+            found = numbers if row.quantiles else np.quantile(numbers, QUANTILES, method="nearest")
+            shares = {f"quantile {share:g}": number for share, number in zip(QUANTILES, found.tolist(), strict=True)}
+            yield {"layer": row.name, "network": network, "worst": worst, **shares}
 
 
 def _numbers(rows: Sequence[Spread]) -> Iterator[dict[str, object]]:
     """Every sample's number, in the order of the samples."""
     for row in rows:
         for network, numbers in zip(("first", "second"), _both(row), strict=False):
-            for sample, number in enumerate(numbers.tolist()):
-                yield {"layer": row.name, "network": network, "sample": sample, "value": number}
+            for place, number in enumerate(numbers.tolist()):
+                which = {"quantile": QUANTILES[place]} if row.quantiles else {"sample": place}
+                yield {"layer": row.name, "network": network, **which, "value": number}
 
 
 def _both(row: Spread) -> list[Numbers]:
@@ -86,6 +104,34 @@ def _drawn(numbers: Numbers, logarithmic: bool) -> Numbers:
 
 
 def _draw_row(row: Spread, axis: Axis, base: float) -> Group:
+    parts = _boxes(row, axis, base) if row.quantiles else _histogram(row, axis, base)
+    for worst, kind in ((row.worst, "worst"), (row.other_worst, "worst other")):
+        if worst is not None and len(_drawn(np.array([worst]), axis.logarithmic)):
+            x = axis.place(worst)
+            parts.append(Line(kind=kind, x1=x, y1=base - 4, x2=x, y2=base + 5))
+    return Group(kind="layer", shapes=tuple(parts), title=_describe(row))
+
+
+def _boxes(row: Spread, axis: Axis, base: float) -> list[Shape]:
+    """From 5 % to 95 % a line, from 25 % to 75 % a box, the median across it; a second network's box stands below."""
+    tall = 14.0 if row.others is None else 11.0
+    parts: list[Shape] = []
+    for numbers, kind, line, top in zip(
+        _both(row), ("box", "box other"), ("worst", "worst other"), (base - 2 * tall - 3, base - tall - 1), strict=False
+    ):
+        if len(_drawn(numbers[1:6], axis.logarithmic)) < 5:
+            parts.append(Words(text="not drawn", kind="tick", x=axis.right, y=top + 8, anchor="end"))
+            continue
+        low, quarter, median, three, high = (axis.place(number) for number in numbers[1:6].tolist())
+        parts += [
+            Line(kind="base", x1=low, y1=top + tall / 2, x2=high, y2=top + tall / 2),
+            Rect(kind=kind, x=quarter, y=top, width=three - quarter, height=tall),
+            Line(kind=line, x1=median, y1=top, x2=median, y2=top + tall),
+        ]
+    return parts
+
+
+def _histogram(row: Spread, axis: Axis, base: float) -> list[Shape]:
     edges = (np.geomspace if axis.logarithmic else np.linspace)(axis.low, axis.high, _BINS + 1)
     drawn = [_drawn(numbers, axis.logarithmic) for numbers in _both(row)]
     counts = [np.histogram(own, edges)[0] / len(numbers) for own, numbers in zip(drawn, _both(row), strict=True)]
@@ -98,14 +144,10 @@ def _draw_row(row: Spread, axis: Axis, base: float) -> Group:
             parts.append(Rect(kind="spread", x=start, y=base - tall, width=end - start, height=tall))
     if row.others is not None:
         parts.extend(_outline(places, [float(share) / highest * _BAR for share in counts[1]], base))
-    for worst, kind in ((row.worst, "worst"), (row.other_worst, "worst other")):
-        if worst is not None and len(_drawn(np.array([worst]), axis.logarithmic)):
-            x = axis.place(worst)
-            parts.append(Line(kind=kind, x1=x, y1=base - 4, x2=x, y2=base + 5))
     missing = sum(map(len, _both(row))) - sum(map(len, drawn))
     if missing:
         parts.append(Words(text=f"{missing} not drawn", kind="tick", x=axis.right, y=base - _BAR + 8, anchor="end"))
-    return Group(kind="layer", shapes=tuple(parts))
+    return parts
 
 
 def _outline(places: Sequence[float], heights: Sequence[float], base: float) -> list[Shape]:

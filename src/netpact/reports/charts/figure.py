@@ -1,9 +1,10 @@
-"""A figure: what is drawn and the numbers behind it, to be written as SVG, PDF or CSV."""
+"""A figure: what is drawn and the numbers behind it, to be written as SVG, PDF, PNG, CSV or JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,9 @@ from types import MappingProxyType
 from netpact.core.display import Displayed, Row
 from netpact.core.errors import one_of
 from netpact.core.files import write_atomically
+from netpact.core.json import encode_json
 from netpact.reports.charts.pdf import write_pdf
+from netpact.reports.charts.png import can_write_png, write_png
 from netpact.reports.charts.shapes import Rect, Shape
 from netpact.reports.charts.svg import write_svg
 from netpact.reports.text import clean
@@ -22,7 +25,12 @@ _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would compute
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Figure(Displayed):
-    """name: of its files, and of its title within a page. numbers: what is drawn, as rows of named numbers."""
+    """A drawing.
+
+    name     of its files, and of its title within a page
+    numbers  what is drawn, as rows of named numbers
+    summary  what a page shows of them, where they are too many; none: all of them
+    """
 
     name: str
     title: str
@@ -31,6 +39,7 @@ class Figure(Displayed):
     height: float
     shapes: tuple[Shape, ...]
     numbers: tuple[Row, ...]
+    summary: tuple[Row, ...] = ()
 
     def to_svg(self) -> str:
         """As text, with literal colours and a ground of its own: the same on a page, in a viewer and in a document."""
@@ -46,6 +55,15 @@ class Figure(Displayed):
     def to_pdf(self) -> bytes:
         return write_pdf(self._on_ground(), title=self.title, width=self.width, height=self.height)
 
+    def to_png(self) -> bytes:
+        """Twice as large as drawn, for sharp screens; needs the package resvg-py."""
+        return write_png(self.to_svg())
+
+    def to_json(self) -> dict[str, object]:
+        """Nothing is rounded; what no JSON number can be (infinity) is null."""
+        rows = [{column: _json(value) for column, value in row.items()} for row in self.numbers]
+        return {"name": self.name, "title": self.title, "description": self.description, "numbers": rows}
+
     def to_csv(self) -> str:
         """One line a row under the names of the columns; nothing is rounded."""
         columns = list(dict.fromkeys(column for row in self.numbers for column in row))
@@ -56,7 +74,7 @@ class Figure(Displayed):
         return out.getvalue()
 
     def save(self, path: str | Path) -> Path:
-        """Write the file that its ending asks for: .svg, .pdf or .csv."""
+        """Write the file that its ending asks for: .svg, .pdf, .png, .csv or .json."""
         ending = Path(path).suffix
         if ending not in FORMATS:
             raise one_of(ending, FORMATS, option=f"figure {path}")
@@ -81,13 +99,20 @@ FORMATS: Mapping[str, Callable[[Figure], bytes]] = MappingProxyType(
         ".svg": lambda figure: figure.to_svg().encode(),
         ".pdf": Figure.to_pdf,
         ".csv": lambda figure: figure.to_csv().encode(),
+        ".json": lambda figure: encode_json(figure.to_json(), where=f"figure {figure.name}").encode(),
+        ".png": Figure.to_png,
     }
 )
 
 
 def save_figures(figures: Iterable[Figure], folder: str | Path) -> list[Path]:
-    """Each figure in every format, under its name."""
-    return [figure.save(Path(folder) / f"{figure.name}{ending}") for figure in figures for ending in FORMATS]
+    """Each figure in every format, under its name; as PNG where the package for it is installed."""
+    endings = [ending for ending in FORMATS if ending != ".png" or can_write_png()]
+    return [figure.save(Path(folder) / f"{figure.name}{ending}") for figure in figures for ending in endings]
+
+
+def _json(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: object) -> object:

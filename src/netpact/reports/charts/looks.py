@@ -1,6 +1,7 @@
 """How each kind of shape looks, in literal colours; a page adds those for dark screens.
 
-Blue and orange of Okabe and Ito: told apart by colour-blind readers, and lighter variants of the two on dark ground.
+Colours of Okabe and Ito: told apart by colour-blind readers, and lighter variants of them on dark ground. Blue is what
+is proven of new samples, green what is proven of given ones, amber what is estimated, orange what was measured.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _BAND = Colour("#eef1f4", "#1c232b")
 _BOUND = Colour("#0072b2", "#56b4e9")
 _SPREAD = Colour("#4095c5", "#448cb5")
 _STEM = Colour("#73b1d4", "#366c8b")
-_TEST = Colour("#b84f00", "#e69f00")
+_TEST = Colour("#b84f00", "#f0904a")
+_ESTIMATE = Colour("#7d5a00", "#e3c04f")
+_DEVIATION = Colour("#00694d", "#3ecfa3")
 # From the band to the blue of bounds, in even steps.
 _SHADES = (
     Colour("#eef1f4", "#1c232b"),
@@ -70,6 +73,15 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
         "test": Look(fill=GROUND, stroke=_TEST, width=2),
         "test original": Look(fill=GROUND, stroke=_MUTED, width=2),
         "train": Look(stroke=_INK, width=2),
+        "front": Look(stroke=_BOUND, width=1.5, dash=(6, 3)),
+        "estimate": Look(fill=GROUND, stroke=_ESTIMATE, width=1.5, dash=(4, 2)),
+        "tried": Look(fill=_STEM),
+        "part errors": Look(fill=_INK),
+        "part delta": Look(fill=_DEVIATION),
+        "part bits": Look(fill=_BOUND),
+        "box": Look(fill=_STEM, stroke=_BOUND),
+        "box other": Look(stroke=_TEST, width=1.5),
+        "paper": Look(fill=GROUND, stroke=_ESTIMATE, width=2),
         "spread": Look(fill=_SPREAD),
         "spread other": Look(stroke=_TEST, width=1.5),
         "worst": Look(stroke=_BOUND, width=2),
@@ -79,14 +91,23 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
 )
 
 
-def dark_rules() -> str:
-    """Rules for a page on a dark screen. A rule of a style sheet goes before the literal colour of an element."""
-    lines = [
-        f".pact-figure .{kind.replace(' ', '.')} {{ fill: {_dark(look.fill)}; stroke: {_dark(look.stroke)}; }}"
+def page_rules() -> str:
+    """Rules for figures on a page. A rule of a style sheet goes before the literal colour of an element."""
+    return "\n".join(
+        f".pact-figure .{kind.replace(' ', '.')} {{ fill: {_variable(look.fill)}; stroke: {_variable(look.stroke)}; }}"
         for kind, look in LOOKS.items()
-    ]
-    return "\n".join(["@media (prefers-color-scheme: dark) {", *lines, "}"])
+    )
 
 
-def _dark(colour: Colour | None) -> str:
-    return "none" if colour is None else colour.dark
+def page_colours() -> dict[str, Colour]:
+    """The colours of all kinds by the names of variables, which a page sets for light and for dark screens."""
+    used = [colour for look in LOOKS.values() for colour in (look.fill, look.stroke) if colour is not None]
+    return {_name(colour): colour for colour in used}
+
+
+def _variable(colour: Colour | None) -> str:
+    return "none" if colour is None else f"var({_name(colour)})"
+
+
+def _name(colour: Colour) -> str:
+    return f"--{colour.light[1:]}-{colour.dark[1:]}"

@@ -33,14 +33,24 @@ def draw_pole(*, x: float, start: float, end: float, original: bool) -> Shape:
     return Line(kind="pole original" if original else "pole", x1=x, y1=start, x2=x, y2=end)
 
 
-def draw_marks(row: Row, *, x: float, height_of: Callable[[float], float]) -> Group:
+def draw_front(x: float, y: float) -> Shape:
+    """The key of the line through the best of each size."""
+    return Path(kind="front", points=((x - 10, y - 4), (x, y - 4), (x, y + 4), (x + 10, y + 4)))
+
+
+def heights(row: Row) -> list[float]:
+    """The shares that are drawn of a row."""
+    return [share for share in (row.train_error, row.test_error, row.proven) if share is not None]
+
+
+def draw_marks(row: Row, *, x: float, height_of: Callable[[float], float], title: str = "") -> Group:
     """The marks of one network, joined by a thin vertical line."""
-    shares = [share for share in (row.train_error, row.test_error, row.proven) if share is not None]
-    low, high = height_of(min(shares)), height_of(max(shares))
+    low, high = height_of(min(heights(row))), height_of(max(heights(row)))
     parts: list[Shape] = [Line(kind="stem", x1=x, y1=low, x2=x, y2=high)]
-    parts.append(draw_train(x, height_of(row.train_error)))
+    if row.train_error is not None:
+        parts.append(draw_train(x, height_of(row.train_error)))
     if row.test_error is not None:
         parts.append(draw_test(x, height_of(row.test_error), original=row.original))
     if row.proven is not None:
         parts.append(draw_bound(x, height_of(row.proven)))
-    return Group(kind="network", shapes=tuple(parts))
+    return Group(kind="network", shapes=tuple(parts), title=title)

@@ -11,9 +11,18 @@ from netpact.reports.charts.axes import Axis, draw_across, draw_upward, span_axi
 from netpact.reports.charts.figure import Figure
 from netpact.reports.charts.labels import Flag, hang_flags
 from netpact.reports.charts.legend import Mark, draw_legend
-from netpact.reports.charts.marks import draw_band, draw_bound, draw_marks, draw_pole, draw_test, draw_train
-from netpact.reports.charts.shapes import Rect, Shape, Words
-from netpact.reports.rows import Row, check_rows, find_best
+from netpact.reports.charts.marks import (
+    draw_band,
+    draw_bound,
+    draw_front,
+    draw_marks,
+    draw_pole,
+    draw_test,
+    draw_train,
+    heights,
+)
+from netpact.reports.charts.shapes import Path, Point, Rect, Shape, Words
+from netpact.reports.rows import Row, check_rows, find_best, pareto_front
 from netpact.reports.text import shorten, size, text_width
 
 _FONT = 12.0
@@ -23,6 +32,7 @@ _RIGHT = 8.0
 _STEP = 5.0
 _LEAST = 360
 _ERRORS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_LABELS = 14  # with more networks only those on the front and the originals are named
 
 
 def draw_scatter(rows: Sequence[Row], *, width: int = 760) -> Figure:
@@ -30,13 +40,22 @@ def draw_scatter(rows: Sequence[Row], *, width: int = 760) -> Figure:
 
     Each compressed network is three marks on one vertical line: certified bound (filled diamond), test error (open
     circle), training error (tick). The original network stands apart on a dashed line. Labels hang above the plot in
-    lanes that are chosen so that no two overlap; points of nearly equal size are set a few pixels apart.
+    lanes that are chosen so that no two overlap; points of nearly equal size are set a few pixels apart. A dashed line
+    of steps is the Pareto front: the lowest bound that is proven up to each size. With many networks only those on it
+    are named. A row of which no error is known is left out.
     """
     check_rows(rows)
     if width < _LEAST:
         raise PactError(f"the figure is at least {_LEAST} pixels wide, got {width}", where="width")
-    best = find_best(rows)
-    labels = [_label(row, best=row is best, room=min(width / 3.2, 190)) for row in rows]
+    rows = [row for row in rows if heights(row)]
+    if not rows:
+        raise PactError("no row has an error or a bound to draw", where="figure")
+    best, front = find_best(rows), pareto_front(rows)
+    named = [len(rows) <= _LABELS or row.original or row in front for row in rows]
+    labels = [
+        _label(row, best=row is best, room=min(width / 3.2, 190)) if shown else ""
+        for row, shown in zip(rows, named, strict=True)
+    ]
     widths = [
         text_width(label, font_size=_FONT) * (1.08 if row is best else 1)
         for row, label in zip(rows, labels, strict=True)
@@ -53,10 +72,13 @@ def draw_scatter(rows: Sequence[Row], *, width: int = 760) -> Figure:
         *draw_across(axis, axis.ticks(_size, least=1), title="size (logarithmic)", bottom=top + 280, say=_size),
     ]
     for row, label, flag in zip(rows, labels, flags, strict=True):
-        parts.extend(_draw_label(upward, row, flag, label=label, best=row is best))
+        if label:
+            parts.extend(_draw_label(upward, row, flag, label=label, best=row is best))
+    poles = {id(row): flag.pole for row, flag in zip(rows, flags, strict=True)}
+    parts += _draw_front([(poles[id(row)], upward.place(row.proven or 0.0)) for row in front], axis.right)
     # Marks come last, so that no pole is drawn over them.
-    for row, flag in zip(rows, flags, strict=True):
-        parts.append(draw_marks(row, x=flag.pole, height_of=upward.place))
+    for row in rows:
+        parts.append(draw_marks(row, x=poles[id(row)], height_of=upward.place, title=_describe(row)))
     legend, height = draw_legend(_entries(rows), left=_LEFT, right=width - _RIGHT, top=top + 342)
     return Figure(
         name="error-against-size",
@@ -80,10 +102,19 @@ def _label(row: Row, *, best: bool, room: float) -> str:
     return f"{name}: {percent_up(row.proven)}" if best and row.proven is not None else name
 
 
+def _draw_front(places: Sequence[Point], right: float) -> list[Shape]:
+    """Steps from the smallest file on: a larger file may do no better."""
+    if not places:
+        return []
+    points = [places[0]]
+    for x, y in places[1:]:
+        points += [(x, points[-1][1]), (x, y)]
+    return [Path(kind="front", points=(*points, (right, points[-1][1])))]
+
+
 def _draw_label(upward: Axis, row: Row, flag: Flag, *, label: str, best: bool) -> list[Shape]:
     y = upward.right - 16 - flag.lane * _LANE
-    marks = [share for share in (row.train_error, row.test_error, row.proven) if share is not None]
-    pole = draw_pole(x=flag.pole, start=y - 9, end=upward.place(max(marks)), original=row.original)
+    pole = draw_pole(x=flag.pole, start=y - 9, end=upward.place(max(heights(row))), original=row.original)
     anchor, step = ("end", -_STEP) if flag.leftward else ("start", _STEP)
     return [pole, Words(text=label, kind="name best" if best else "name", x=flag.pole + step, y=y, anchor=anchor)]
 
@@ -93,8 +124,9 @@ def _entries(rows: Sequence[Row]) -> list[tuple[str, Mark]]:
     tested = {row.original for row in rows if row.test_error is not None}
     shown: list[tuple[bool, str, Mark]] = [
         (any(row.proven is not None for row in rows), "certified bound", draw_bound),
+        (any(row.proven is not None for row in rows), "Pareto front", draw_front),
         (False in tested, "test error", partial(draw_test, original=False)),
-        (True, "train error", draw_train),
+        (any(row.train_error is not None for row in rows), "train error", draw_train),
         (True in tested, "test error of the original", partial(draw_test, original=True)),
         (True, "no better than guessing", draw_band),
     ]
@@ -110,7 +142,9 @@ def _hundred(share: float) -> str:
 
 
 def _describe(row: Row) -> str:
-    facts = [f"{row.message_bytes:,} bytes", f"train error {percent(row.train_error)}"]
+    facts = [f"{row.message_bytes:,} bytes"]
+    if row.train_error is not None:
+        facts.append(f"train error {percent(row.train_error)}")
     if row.test_error is not None:
         facts.append(f"test error {percent(row.test_error)}")
     if row.proven is not None:

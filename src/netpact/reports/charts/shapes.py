@@ -57,10 +57,11 @@ class Words:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Shapes that belong together, the marks of one network for example."""
+    """Shapes that belong together, the marks of one network for example. title: shown where a pointer rests on it."""
 
     kind: str
     shapes: tuple[Shape, ...]
+    title: str = ""
 
 
 Shape = Line | Rect | Circle | Path | Words | Group

@@ -28,7 +28,8 @@ def write_svg(shapes: Sequence[Shape], *, id_: str, title: str, description: str
 def _element(shape: Shape) -> str:
     match shape:
         case Group():
-            return f'<g class="{shape.kind}">{"".join(_element(inner) for inner in shape.shapes)}</g>'
+            title = f"<title>{escape(shape.title)}</title>" if shape.title else ""
+            return f'<g class="{shape.kind}">{title}{"".join(_element(inner) for inner in shape.shapes)}</g>'
         case Line():
             places = f'x1="{shape.x1:.1f}" y1="{shape.y1:.1f}" x2="{shape.x2:.1f}" y2="{shape.y2:.1f}"'
             return f'<line class="{shape.kind}" {places} {_colours(shape.kind)}/>'

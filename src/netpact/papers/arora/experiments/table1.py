@@ -11,7 +11,7 @@ from netpact.papers.arora.comparing import Seeded, earlier, later
 from netpact.papers.arora.layer_study import LayerStudy, StudyLayer
 from netpact.papers.arora.presets import VGG
 from netpact.papers.arora.studying import PaperPlan
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count, escape
 
 _AS_LOW = 5.0  # percent: all four of the later layers that the paper lists are below it

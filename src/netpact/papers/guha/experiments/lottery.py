@@ -11,7 +11,7 @@ from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
 from netpact.papers.guha.lottery_presets import PRESETS, RATE, TICKET, TUNED, count_epochs
 from netpact.papers.guha.lottery_studying import Sealed, TicketRound, TicketStudy, study_ticket
 from netpact.reports.charts.curves import Curve, draw_curves
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count
 
 Seeded = Mapping[str, TicketStudy]  # the networks of one seed

@@ -16,7 +16,7 @@ from netpact.papers.guha.sketch_studying import (
     study_sketch,
 )
 from netpact.reports.charts.curves import Curve, draw_curves
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count
 
 Seeded = Mapping[str, SketchStudy]

@@ -14,7 +14,7 @@ from netpact.papers.li.presets import TRAINED
 from netpact.papers.li.published import TABLE_4
 from netpact.papers.li.study import TensorStudy
 from netpact.papers.li.studying import PaperPlan
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count
 
 _FITTED = 0.05  # "the training error is almost zero"

@@ -12,7 +12,7 @@ from netpact.papers.li.noise_comparing import Seeded, cells, points
 from netpact.papers.li.noise_presets import PAIR, SHARES, taught, taught_cp
 from netpact.papers.li.noise_studying import NoiseStudy, TaughtPlan
 from netpact.reports.charts.curves import Curve, draw_curves
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 
 
 def _gain(share: int, one: Seeded) -> float:

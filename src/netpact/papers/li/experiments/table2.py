@@ -10,7 +10,7 @@ from netpact.papers.li.comparing import Seeded
 from netpact.papers.li.presets import CP_VGG, CP_WRN, VGG, WRN
 from netpact.papers.li.study import TensorStudy
 from netpact.papers.li.studying import PaperPlan
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count, escape
 
 _NETWORKS = (CP_VGG, VGG, CP_WRN, WRN)

@@ -8,7 +8,7 @@ from netpact.experiments import EXPERIMENTS, Experiment, Question
 from netpact.papers.li.noise_comparing import Seeded, cells, points
 from netpact.papers.li.noise_presets import RATES, plain, plain_cp
 from netpact.papers.li.noise_studying import CorruptedPlan
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 
 # As printed, CIFAR-10, in percent: VGG-16, CP-VGG-16.
 _PRINTED = {20: (68.76, 71.09), 40: (44.26, 51.76), 60: (24.89, 35.60), 80: (13.21, 20.06)}

@@ -11,7 +11,7 @@ from netpact.experiments import EXPERIMENTS, Experiment, Plan, Question
 from netpact.papers.li.effective_study import EffectiveStudy, LayerNumbers, study_effective
 from netpact.papers.li.presets import CP_VGG, PRESETS
 from netpact.papers.li.published import TABLE_4
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count, escape
 
 # A component has one number more than its factors, and ranks are rounded: 1.0033 at most in the paper's own table, and

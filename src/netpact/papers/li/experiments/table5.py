@@ -12,7 +12,7 @@ from netpact.papers.li.presets import CP_VGG
 from netpact.papers.li.pruning import Pruned
 from netpact.papers.li.study import TensorStudy
 from netpact.papers.li.studying import PaperPlan
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import count
 
 _POINTS, _LOST = 100, 0.5  # points of test accuracy that may be lost

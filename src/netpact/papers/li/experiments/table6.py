@@ -11,7 +11,7 @@ from netpact.experiments import EXPERIMENTS, Experiment, Question
 from netpact.papers.li.noise_comparing import Seeded, cells, points
 from netpact.papers.li.noise_presets import FIFTH, HALF, PAIR, plain, taught, taught_cp
 from netpact.papers.li.noise_studying import TaughtPlan
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 
 # As printed, in percent: baseline, F-correction, MentorNet, co-teaching, co-teaching + CPL.
 _PRINTED = {

@@ -9,7 +9,7 @@ from netpact.experiments import EXPERIMENTS, Experiment, Panel, Plan, Question
 from netpact.papers.rethinking.presets import LINES, NUMBERS, PAPER, PLAIN, TUCKER, VAR, name_line
 from netpact.papers.rethinking.simulation.lines import Line, LineStudy, simulate_line
 from netpact.reports.charts.curves import Curve, draw_curves
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 
 _KINDS = {
     PLAIN: "plain networks, independent inputs (Figure 3, 1)",

@@ -8,7 +8,7 @@ from functools import partial
 from netpact.experiments import EXPERIMENTS, Experiment, Plan, Question
 from netpact.papers.rethinking.presets import COUNTS, KERNELS, PAPER, name_kernels
 from netpact.papers.rethinking.simulation.redundancy import KernelStudy, simulate_kernels
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 
 _RATIO = "K = 32 over K = 8, at the smallest sample size"
 

@@ -15,7 +15,7 @@ from netpact.papers.shin.tail_presets import FAMILIES
 from netpact.papers.shin.tail_study import LayerTail, TailPlan, TailStudy
 from netpact.reports.charts.curves import Curve, draw_curves
 from netpact.reports.charts.figure import Figure
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import escape
 
 Seeded = Mapping[str, TailStudy]

@@ -14,7 +14,7 @@ from netpact.papers.shin.presets import NETWORKS
 from netpact.papers.shin.studying import PaperPlan
 from netpact.reports.charts.figure import Figure
 from netpact.reports.charts.tiles import draw_tiles
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import escape
 
 Seeded = Mapping[str, NoiseStudy]

@@ -11,7 +11,7 @@ from netpact.papers.shin.stable_ranks import StableRanks, compare_ranks
 from netpact.papers.shin.tail_presets import FAMILIES
 from netpact.papers.shin.tail_study import TailPlan, TailStudy
 from netpact.reports.charts.figure import Figure
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import escape
 
 Seeded = Mapping[str, TailStudy]

@@ -10,7 +10,7 @@ from netpact.papers.shin.noise_study import FirstLayer, NoiseStudy
 from netpact.papers.shin.presets import MLP
 from netpact.papers.shin.spiked import Spikes
 from netpact.papers.shin.studying import ALPHAS, CENTRED, POSITIVE, PaperPlan, label_spikes
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import escape
 
 Seeded = Mapping[str, NoiseStudy]

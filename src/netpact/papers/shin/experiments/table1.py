@@ -14,7 +14,7 @@ from netpact.papers.shin.presets import NETWORKS
 from netpact.papers.shin.repeats import Repeats
 from netpact.papers.shin.studying import PaperPlan
 from netpact.papers.shin.table import PRUNED, RECIPE, SIGNED, THEORY
-from netpact.reports.page import frame_table
+from netpact.reports.frame import frame_table
 from netpact.reports.text import escape
 
 Seeded = Mapping[str, NoiseStudy]  # the networks of one seed
