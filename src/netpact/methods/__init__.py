@@ -16,6 +16,7 @@ from netpact.methods.rank_advice import LayerAdvice, RankAdvice, RankOptions, Ra
 from netpact.methods.ranks_from_margin import LayerRank, MarginRanks, find_ranks
 from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
+from netpact.methods.size_knobs import SizeKnob, find_knobs, list_settings
 from netpact.methods.sketch import Sketch, SketchSizes, sketch_sizes
 from netpact.methods.ternary_search import TernarySearch
 from netpact.methods.truncated_svd import TruncatedSVD
@@ -46,6 +47,7 @@ __all__ = [
     "RankOptions",
     "RankPoint",
     "RateAware",
+    "SizeKnob",
     "Sketch",
     "SketchSizes",
     "TernaryGrid",
@@ -59,7 +61,9 @@ __all__ = [
     "advise_ranks",
     "compress",
     "describe_methods",
+    "find_knobs",
     "find_ranks",
+    "list_settings",
     "make_grid",
     "make_method",
     "parse_settings",

@@ -28,6 +28,7 @@ from netpact.methods.layer_ranks import LayerRanks, by_layer, dense_candidates, 
 from netpact.methods.method import METHODS
 from netpact.methods.ranks_from_margin import MarginRanks
 from netpact.methods.replacing import Replacement, is_smaller, own_layers, replace_layers
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class CP:
     bits: int | None = None
     grid: str = "uniform"
     name: ClassVar[str] = "cp"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("share", (0.5, 0.3, 0.15), {"bits": 6}),)
 
     def __post_init__(self) -> None:
         take_one(self, _WAYS, default=("share", _DEFAULT_SHARE))

@@ -22,6 +22,7 @@ from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips
 from netpact.methods.method import METHODS
 from netpact.methods.relative import QuantizeDifference
+from netpact.methods.size_knobs import SizeKnob
 from netpact.methods.ternary_search import (
     TernarySearch,
     head_image,
@@ -65,6 +66,7 @@ class HeadOnBase:
     seed: int = 0
     cache: str = ""
     name: ClassVar[str] = "head-on-base"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("bit_price", (0.3, 1.0, 3.0)),)
 
     def __post_init__(self) -> None:
         # Bad options die here, with the words of the two methods that this one is made of.

@@ -20,6 +20,7 @@ from netpact.methods.grids import make_grid
 from netpact.methods.layer_budgets import MEASURED_BUDGETS, LayerAccuracy, samples_to_measure
 from netpact.methods.method import METHODS
 from netpact.methods.projection_amounts import CUSHIONS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.methods.tail_split import TailSplit, largest_tau, split_by_recipe, split_by_theory
 from netpact.network import Network
 from netpact.network.naming import weight_name
@@ -71,6 +72,10 @@ class HeavyTail:
     bits: int | None = None
     seed: int = 0
     name: ClassVar[str] = "heavy-tail"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (
+        SizeKnob("stds", (0.5, 1.0, 2.0), {"bits": 6}),
+        SizeKnob("stds", (0.5, 1.0, 2.0), {"bits": 6, "layers": ALL}),
+    )
 
     def __post_init__(self) -> None:
         check_choice(self.form, FORMS, where="form")

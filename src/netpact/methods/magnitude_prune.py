@@ -21,6 +21,7 @@ from netpact.methods.filter_removal import choose_units
 from netpact.methods.fitting import Array
 from netpact.methods.grids import make_grid
 from netpact.methods.method import METHODS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 from netpact.network.narrowing import narrow
 
@@ -67,6 +68,10 @@ class MagnitudePrune:
     per_channel: bool = False
     rate: float = 0.0
     name: ClassVar[str] = "magnitude-prune"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (
+        SizeKnob("keep", (0.5, 0.3, 0.2, 0.1, 0.05, 0.02)),
+        SizeKnob("keep", (0.9, 0.75, 0.5, 0.25), {"unit": FILTERS}),
+    )
 
     def __post_init__(self) -> None:
         check_choice(self.unit, UNITS, where="unit")

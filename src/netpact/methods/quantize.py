@@ -13,6 +13,7 @@ from netpact.methods.approximations import code_network
 from netpact.methods.choices import importance_of
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS, Method
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Quantize:
     per_channel: bool = False
     rate: float = 0.0
     name: ClassVar[str] = "quantize"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (
+        SizeKnob("bits", (8, 6, 5, 4, 3, 2), {"per_channel": True}),
+        SizeKnob("bits", (4, 3, 2, 1), {"grid": "codebook"}),
+        SizeKnob("density", (0.5, 0.3, 0.1, 0.03), {"grid": "ternary"}),
+    )
 
     def __post_init__(self) -> None:
         self._grid()

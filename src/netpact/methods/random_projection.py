@@ -19,6 +19,7 @@ from netpact.methods.grids import make_grid
 from netpact.methods.layer_budgets import MEASURED_BUDGETS, MeasuredShares, samples_to_measure, split_budget
 from netpact.methods.method import METHODS
 from netpact.methods.projection_amounts import BUDGETS, CUSHIONS, EQUAL, SIZE, check_gamma, check_keep, check_total
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class RandomProjection:
     grid: str = "uniform"
     rate: float = 0.0
     name: ClassVar[str] = "random-projection"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("keep", (0.75, 0.5, 0.25, 0.1), {"budget": EQUAL, "bits": 5}),)
 
     def __post_init__(self) -> None:
         check_choice(self.variant, VARIANTS, where="variant")

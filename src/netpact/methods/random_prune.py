@@ -16,6 +16,7 @@ from netpact.methods.approximations import PrunedEntries, as_array, code_network
 from netpact.methods.choices import PRUNED_BITS, importance_of, settle_bits
 from netpact.methods.grids import make_grid
 from netpact.methods.method import METHODS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class RandomPrune:
     per_channel: bool = False
     rate: float = 0.0
     name: ClassVar[str] = "random-prune"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("scale", (1.0, 3.0, 10.0, 30.0)),)
 
     def __post_init__(self) -> None:
         check_number(self.scale, where="scale", above=0)

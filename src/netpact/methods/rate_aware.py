@@ -16,6 +16,7 @@ from netpact.methods.method import METHODS
 from netpact.methods.rate_sweep import sweep
 from netpact.methods.rate_symbols import SoftSymbols
 from netpact.methods.rate_training import fine_tune
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 from netpact.network.kinds import KINDS
 from netpact.training.memory import gather
@@ -53,6 +54,7 @@ class RateAware:
     levels: int = 3
     seed: int = 0
     name: ClassVar[str] = "rate-aware"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("rate", (0.3, 1.0, 3.0, 10.0)),)
 
     def __post_init__(self) -> None:
         check_integer(self.epochs, where="epochs", least=1)

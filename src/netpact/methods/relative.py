@@ -13,6 +13,7 @@ from netpact.methods.base_tensors import code_by_base, difference
 from netpact.methods.choices import importance_of
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 from netpact.pacts.priors import Base
 
@@ -42,6 +43,7 @@ class QuantizeDifference:
     per_channel: bool = False
     rate: float = 0.0
     name: ClassVar[str] = "quantize-difference"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("bits", (8, 6, 4, 3, 2)),)
 
     def __post_init__(self) -> None:
         self._grid()

@@ -17,6 +17,7 @@ from netpact.methods.approximations import PrunedEntries, as_array, code_network
 from netpact.methods.grids import BITS, UniformGrid
 from netpact.methods.low_rank_fitting import code_length
 from netpact.methods.method import METHODS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.methods.sketch_fitting import fit_sketch
 from netpact.network import Network
 
@@ -44,6 +45,7 @@ class Sketch:
     bits: int = 4
     prefer: str = SHORTER
     name: ClassVar[str] = "sketch"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("keep", (0.1, 0.05, 0.02)),)
 
     def __post_init__(self) -> None:
         check_number(self.keep, where="keep", above=0, most=1)

@@ -25,6 +25,7 @@ from netpact.methods.flips import Flips, anneal
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
 from netpact.methods.sign_training import train_signs
+from netpact.methods.size_knobs import SizeKnob
 from netpact.models import Architecture, OwnModule, parameter_grids
 from netpact.network import Network
 
@@ -59,6 +60,7 @@ class TernarySearch:
     seed: int = 0
     body_grid: str = "uniform"
     name: ClassVar[str] = "ternary-search"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("bit_price", (0.3, 1.0, 3.0)), SizeKnob("body_bits", (3, 2)))
 
     def __post_init__(self) -> None:
         for option, least in (("steps", 1), ("restarts", 1), ("seed", 0)):

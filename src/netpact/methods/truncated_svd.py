@@ -22,6 +22,7 @@ from netpact.methods.grids import Grid, make_grid
 from netpact.methods.low_rank_fitting import code_length, round_low_rank
 from netpact.methods.method import METHODS
 from netpact.methods.replacing import own_layers, replace_layers
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class TruncatedSVD:
     bits: int | None = None
     grid: str = "uniform"
     name: ClassVar[str] = "truncated-svd"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("energy", (0.99, 0.95, 0.9, 0.8, 0.6), {"bits": 6}),)
 
     def __post_init__(self) -> None:
         take_one(self, _WAYS, default=("energy", _DEFAULT_ENERGY))

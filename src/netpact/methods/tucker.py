@@ -20,6 +20,7 @@ from netpact.methods.grids import Grid, make_grid
 from netpact.methods.layer_ranks import LayerRanks, Rank, by_layer, dense_candidates, pick_layers
 from netpact.methods.method import METHODS
 from netpact.methods.replacing import Replacement, replace_layers
+from netpact.methods.size_knobs import SizeKnob
 from netpact.methods.tucker_cores import fitting_ranks, put_core, ranks_within_error
 from netpact.network import Network
 
@@ -53,6 +54,7 @@ class Tucker:
     bits: int | None = None
     grid: str = "uniform"
     name: ClassVar[str] = "tucker"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("share", (0.5, 0.3, 0.15), {"bits": 6}),)
 
     def __post_init__(self) -> None:
         take_one(self, _WAYS, default=("share", _DEFAULT_SHARE))

@@ -13,6 +13,7 @@ from netpact.methods.approximations import FewEntries, code_network
 from netpact.methods.grids import UniformGrid
 from netpact.methods.linear_classifier import LEMMA, find_classifier, largest_row, lemma_grid, scale_below
 from netpact.methods.method import METHODS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class VectorCompress:
     grid: str = LEMMA
     bits: int | None = None
     name: ClassVar[str] = "vector-compress"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("gamma", (0.25, 0.5, 1.0)),)
 
     def __post_init__(self) -> None:
         check_gamma(gamma=self.gamma, eta=self.eta)

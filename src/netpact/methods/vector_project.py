@@ -22,6 +22,7 @@ from netpact.methods.approximations import Coefficients, code_network
 from netpact.methods.grids import UniformGrid
 from netpact.methods.linear_classifier import LEMMA, find_classifier, largest_row, lemma_grid, scale_below
 from netpact.methods.method import METHODS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class VectorProject:
     grid: str = LEMMA
     bits: int | None = None
     name: ClassVar[str] = "vector-project"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("gamma", (0.6, 0.8, 1.0)),)
 
     def __post_init__(self) -> None:
         check_gamma(gamma=self.gamma, eta=self.eta)

@@ -15,6 +15,7 @@ from netpact.core.checks import check_choice, check_integer
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.method import METHODS
+from netpact.methods.size_knobs import SizeKnob
 from netpact.methods.whole_numbers.assembling import assemble
 from netpact.methods.whole_numbers.converting import Conversion, convert_layers
 from netpact.methods.whole_numbers.units import find_readings
@@ -54,6 +55,7 @@ class WholeNumber:
     rounding: str = ""
     name: ClassVar[str] = "whole"
     arithmetic: ClassVar[str] = WHOLE
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("bits", (8, 6, 4, 3, 2)),)
 
     def __post_init__(self) -> None:
         check_integer(self.bits, where="bits", least=2, most=8)
