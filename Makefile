@@ -8,7 +8,7 @@ EXTRAS ?= test
 # Threads fight with the test workers for the cores.
 TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
-.PHONY: install demo test lint bench bench-page records-page clean
+.PHONY: install demo test lint docs bench bench-page records-page clean
 
 install: $(READY)
 
@@ -29,6 +29,11 @@ lint: install
 	$(BIN)/ruff format --check src tests benchmarks records tools
 	$(BIN)/mypy
 
+# The documentation as a site, in site/: open site/index.html.
+docs: install
+	$(BIN)/python -c 'import mkdocs, mkdocstrings' 2>/dev/null || $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: install
 	@for script in benchmarks/*.py; do echo "== $$script"; OMP_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
 
@@ -40,4 +45,4 @@ records-page: install
 	$(BIN)/python -c 'from netpact.reports.records import *; from pathlib import Path; Path("docs/records.md").write_text(render_records(read_index("records")))'
 
 clean:
-	rm -rf $(VENV) demo-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-out site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
