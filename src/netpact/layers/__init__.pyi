@@ -20,6 +20,7 @@ from netpact.layers.oriented import count_features as count_features
 from netpact.layers.oriented import orient as orient
 from netpact.layers.preprocessing import Preprocess as Preprocess
 from netpact.layers.preprocessing import preprocess as preprocess
+from netpact.layers.process_settings import plain_arithmetic as plain_arithmetic
 from netpact.layers.ranks import parameters_of_rank as parameters_of_rank
 from netpact.layers.ranks import rank_for_share as rank_for_share
 from netpact.layers.shift import Shift as Shift

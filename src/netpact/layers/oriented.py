@@ -23,6 +23,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
+from netpact.layers.window_sums import sum_windows
+
 _COLOURS = 6
 _COLOUR_SCALE = 16  # colour fills areas where edges are thin lines: this brings both to the same order
 _FINENESS = 256  # slopes of the shear are multiples of 1/256
@@ -109,7 +111,7 @@ def _maps(pixels: Tensor, orientations: int, inhibition: int) -> Tensor:
 
 def _pool(maps: Tensor, cell: int, stride: int) -> Tensor:
     padding = _padding(cell, stride)
-    return functional.avg_pool2d(functional.pad(maps, (padding,) * 4), cell, stride, divisor_override=1)
+    return sum_windows(maps, (cell, cell), (stride, stride), (padding, padding))
 
 
 def _padding(cell: int, stride: int) -> int:

@@ -9,7 +9,8 @@ A raised error instead would leave the network unusable where torch's defaults a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -95,3 +96,13 @@ def _as_run() -> list[_Setting]:
 
 PLAIN = Settings(_plain)
 AS_RUN = Settings(_as_run)
+
+
+@contextmanager
+def plain_arithmetic() -> Iterator[None]:
+    """Torch computes as a certificate assumes within this block: around compiled and exported networks.
+
+    What `Pact.to_module` returns does so by itself, in every call.
+    """
+    with PLAIN, torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False):
+        yield

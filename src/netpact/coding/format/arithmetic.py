@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import Signature, signature
 
 import torch
 from torch import nn
@@ -38,8 +39,16 @@ def keep_arithmetic(module: nn.Module, arithmetic: str) -> nn.Module:
     """Make every call of the module run as a certificate for this precision assumes. Changes the module given."""
     layers = [part for part in module.modules() if isinstance(part, (nn.Linear, nn.modules.conv._ConvNd))]
     for part in {id(part): part for part in (module, *layers)}.values():
-        part.forward = partial(_run_plainly, part, arithmetic, part.forward)
+        part.forward = _Plainly(_run_plainly, part, arithmetic, part.forward)
     return module
+
+
+class _Plainly(partial):  # type: ignore[type-arg]
+    """Says what the forward that it runs says of its arguments: exporters look at names and defaults."""
+
+    @property
+    def __signature__(self) -> Signature:
+        return signature(self.args[-1])
 
 
 def _run_plainly(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.layers.whole.grid import FLOAT32
+from netpact.layers.window_sums import sum_windows
 
 _MOST_SHIFT = 60
 
@@ -52,7 +52,7 @@ class WholePool(nn.Module):
         if self.kernel is None:
             sums = x.sum(dim=(-2, -1), keepdim=True)
         else:
-            sums = functional.avg_pool2d(x, self.kernel, self.stride, self.padding, divisor_override=1)
+            sums = sum_windows(x, self.kernel, self.stride or self.kernel, self.padding)
         # In float64: sums below 2^24 times a multiplier below 2^24.
         return sums.double().mul_(self.multiplier * 2.0**-self.shift).round_().to(x.dtype)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from netpact.core.errors import PactError
 from netpact.layers.affine import ChannelAffine
 from netpact.layers.whole.grid import FLOAT32, FLOAT64, WholeGrid, is_whole, round_shifted
+
+_BASE = 16  # weights of 8 bits in two halves of 4
 
 
 class WholeLayer(nn.Module):
@@ -41,7 +44,7 @@ class WholeLayer(nn.Module):
     def compute(self, x: Tensor) -> Tensor:
         q = self.grid.round_input(x).to(self.weight.dtype)
         if self._wide_sums:
-            y = self._sums(q.double(), self.weight.double(), self.bias.double())
+            y = self._sum_widely(q)
         else:
             y = self._sums(q, self.weight, self.bias)
         y = y.double() if self._wide_output else y
@@ -50,6 +53,9 @@ class WholeLayer(nn.Module):
 
     def _sums(self, q: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         raise NotImplementedError
+
+    def _sum_widely(self, q: Tensor) -> Tensor:
+        return self._sums(q.double(), self.weight.double(), self.bias.double())
 
     def settle(self) -> None:
         """Prove the bounds from the tensors as they are, and choose the type to compute in."""
@@ -75,9 +81,13 @@ class WholeLayer(nn.Module):
 
     def largest_sums(self) -> list[int]:
         """sum_j |W_cj| * most + |b_c| for every channel: no partial sum in any order is larger, for any input."""
-        rows = self.weight.detach().cpu().double().abs().reshape(len(self.weight), -1).sum(dim=1).tolist()
         biases = self.bias.detach().cpu().double().abs().tolist()
-        return [int(row) * self.grid.most + int(bias) for row, bias in zip(rows, biases, strict=True)]
+        pairs = zip(self._largest_products(self.weight.detach()), biases, strict=True)
+        return [products + int(bias) for products, bias in pairs]
+
+    def _largest_products(self, weight: Tensor) -> list[int]:
+        rows = weight.cpu().double().abs().reshape(len(weight), -1).sum(dim=1).tolist()
+        return [int(row) * self.grid.most for row in rows]
 
     @property
     def carriers(self) -> str:
@@ -111,6 +121,7 @@ class WholeLinear(WholeLayer, nn.Linear):
 
 class WholeConv2d(WholeLayer, nn.Conv2d):
     _axes = (-1, 1, 1)
+    _in_halves = False
 
     def __init__(self, inputs: int, outputs: int, kernel: tuple[int, ...], grid: WholeGrid, **settings: Any) -> None:
         made = {"device": settings.pop("device", None), "dtype": settings.get("dtype")}
@@ -125,6 +136,19 @@ class WholeConv2d(WholeLayer, nn.Conv2d):
 
     def _sums(self, q: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return self._conv_forward(q, weight, bias)
+
+    def settle(self) -> None:
+        super().settle()
+        sums = [self._largest_products(half) for half in _halve(self.weight.detach())]
+        self._in_halves = max(map(max, sums), default=0) < FLOAT32
+
+    def _sum_widely(self, q: Tensor) -> Tensor:
+        """Of a network that is exported in two halves of float32: ONNX Runtime has no convolution of float64."""
+        if not (self._in_halves and torch.compiler.is_exporting()):
+            return super()._sum_widely(q)
+        none = torch.zeros_like(self.bias)
+        high, low = (self._sums(q, half, none).double() for half in _halve(self.weight))
+        return high * _BASE + low + self.bias.double().view(self._axes)
 
     def extra_repr(self) -> str:
         return f"{nn.Conv2d.extra_repr(self)}, {self.grid}"
@@ -152,6 +176,12 @@ class WholeAffine(WholeLayer, ChannelAffine):
 
     def extra_repr(self) -> str:
         return f"{self.channels}, {self.grid}"
+
+
+def _halve(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """H and L of W = 16 H + L, whole."""
+    high = (weight / _BASE).round()
+    return high, weight - _BASE * high
 
 
 def _place(weight: Tensor) -> dict[str, Any]:
