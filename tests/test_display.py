@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from io import StringIO
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import torch
+from rich.console import Console
 from torch import nn
 
 import netpact
@@ -19,6 +24,10 @@ from netpact import PactError, Quantize, TrainOptions, compress
 from netpact.coding.format import Pact
 from netpact.core.display import Displayed
 from netpact.datasets import as_data, open_stream
+from netpact.experiments.experiment import Experiment
+from netpact.experiments.findings import Finding
+from netpact.exploration.searching import SearchResult
+from netpact.exploration.trials import Trial
 from netpact.pacts.priors import base_of
 
 HOSTILE = "\x1b[31mred\x1b[0m <script>alert('&')</script> \u202e"
@@ -70,8 +79,41 @@ def results() -> dict[str, Any]:
         "norm": netpact.operator_norm(module[0]),
         "promise": netpact.promised_error(module, compressed, data),
         "network": network,
-        "trained": netpact.train(module, data.train, TrainOptions(epochs=1)),
+        "trained": netpact.train(module, data.train, TrainOptions(epochs=2)),
+        "pair": netpact.co_train(
+            (module, nn.Sequential(nn.Linear(5, 3))), data.train, netpact.CoTeaching(0.2), TrainOptions(epochs=1)
+        ),
+        "estimate": netpact.estimate_bounds(module, data, measures=measures).rows[0],
+        "problem": netpact.check_data((x, y + 1))[0],
+        "decomposition": netpact.cp_decompose(torch.arange(20.0).reshape(4, 5), rank=2),
+        "fit": netpact.fit_power_law(np.arange(1.0, 9.0)),
+        "tails": netpact.measure_tails(module),
+        "search": SearchResult(
+            pact, Path("best.pact"), (Trial("linear", 3, 80, 0.4, 1.0),) * 2, 1, 0.5, "netpact search"
+        ),
+        "experiment": _experiment(),
+        "lemmas": netpact.compare_with_lemmas(network, compressed, data.train),
+        "tensor lemmas": netpact.compare_with_tensor_lemmas(network, {"0": 2, "2": 2}, data.train),
+        "pruning lemmas": netpact.compare_with_pruning_lemmas(
+            network, compress(network, netpact.RandomPrune(scale=2)), data.train
+        ),
     }
+
+
+def _experiment() -> Experiment:
+    claims = [Finding("the bound falls", "below 1", (0.5,), (True,)), Finding("it rises", "above 1", (0.5,), (False,))]
+    return Experiment(
+        name="made-up",
+        preset="quick",
+        version="1",
+        seeds=(0,),
+        data="noise",
+        note="",
+        studies=(),
+        findings=tuple(claims),
+        command="netpact experiment made-up",
+        page=Path("index.html"),
+    )
 
 
 def _small() -> nn.Module:
@@ -93,8 +135,63 @@ DISPLAYED = (
     "refused",
     "measures",
     "estimates",
+    "margins",
+    "promise",
+    "network",
+    "trained",
+    "pair",
+    "estimate",
+    "problem",
+    "decomposition",
+    "fit",
+    "tails",
+    "search",
+    "experiment",
+    "lemmas",
+    "tensor lemmas",
+    "pruning lemmas",
 )
-ALL = (*DISPLAYED, "margins", "norm", "promise", "network", "trained")
+ALL = (*DISPLAYED, "norm")
+PLAIN = {"OperatorNorm", "DistributedSparsity", "Architecture"}  # tuples of numbers, and a name
+
+
+def test_whatever_a_public_function_returns_displays_itself() -> None:
+    seen = set()
+    for name in netpact.__all__:
+        function = getattr(netpact, name)
+        if not inspect.isfunction(function):
+            continue
+        found = inspect.signature(function).return_annotation
+        kind = getattr(sys.modules[function.__module__], found, None) if isinstance(found, str) else found
+        if inspect.isclass(kind) and kind.__module__.startswith("netpact") and kind.__name__ not in PLAIN:
+            assert issubclass(kind, Displayed), f"{name} returns {kind.__name__}"
+            assert not kind.__dataclass_params__.repr, f"{kind.__name__}: repr=False"  # type: ignore[attr-defined]
+            seen.add(kind.__name__)
+    assert {"Network", "Compressed", "Pact", "Verdict", "Measures", "SearchResult", "Experiment"} <= seen
+
+
+@pytest.mark.parametrize("name", DISPLAYED)
+def test_texts_of_every_record_are_escaped(results: dict[str, Any], name: str) -> None:
+    hostile = copy.copy(results[name])
+    for entry in fields(hostile):
+        if isinstance(getattr(hostile, entry.name), str):
+            object.__setattr__(hostile, entry.name, HOSTILE)
+    assert repr(hostile).isprintable()
+    assert all(line.isprintable() for line in str(hostile).split("\n"))
+    assert "<script" not in hostile._repr_html_()
+    assert hostile._repr_html_().isprintable()
+
+
+@pytest.mark.parametrize("name", DISPLAYED)
+def test_print_shows_a_few_lines_that_fit_a_screen(results: dict[str, Any], name: str) -> None:
+    lines = str(results[name]).split("\n")
+    assert len(lines) < 75
+    if type(results[name]).display_text is Displayed.display_text:
+        assert len(lines) > 2
+        assert max(map(len, lines)) <= 104
+    shown = StringIO()
+    Console(file=shown, width=120, force_terminal=False).print(results[name])
+    assert shown.getvalue().split() == str(results[name]).split(), "square brackets are no markup"
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -11,14 +11,15 @@ import torch
 from torch import Tensor
 
 from netpact.algebra.tensors import khatri_rao
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 
 _OPPOSITE = -0.85  # near -1, the cosine between components is the sign of degeneracy (Harshman and Lundy 1984)
 _CANCELLED = 10.0  # more than two components may cancel each other with no two of them opposite
 
 
-@dataclass(frozen=True, eq=False)
-class CPDecomposition:
+@dataclass(frozen=True, eq=False, repr=False)
+class CPDecomposition(Displayed):
     """T ~ sum_r weights_r v_1r (x) ... (x) v_Nr, with unit columns v_nr of factors[n], weights positive and descending.
 
     shape           of the tensor; its last modes are one factor where they were merged
@@ -35,6 +36,16 @@ class CPDecomposition:
     errors: tuple[float, ...] = ()
     sweeps: int = 0
     converged: bool = True
+
+    def display_facts(self) -> Row:
+        return {
+            "rank": self.rank,
+            "relative_error": self.relative_error,
+            "shape": str(tuple(self.shape)),
+            "parameters": self.parameters,
+            "sweeps": self.sweeps,
+            "converged": self.converged,
+        }
 
     @property
     def rank(self) -> int:

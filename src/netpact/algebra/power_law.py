@@ -12,12 +12,13 @@ from torch import Tensor
 from netpact.algebra.power_law_scan import best_start
 from netpact.algebra.power_law_values import DistinctValues, log_ratio, sort_values
 from netpact.core.checks import check_number, plain
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 
 
-@dataclass(frozen=True)
-class PowerLawFit:
+@dataclass(frozen=True, repr=False)
+class PowerLawFit(Displayed):
     """The density (alpha - 1) / xmin (w / xmin)^-alpha on w >= xmin; other texts call alpha - 1 the tail index.
 
     alpha_stderr    (alpha - 1) / sqrt(tail_count); for a given xmin, its choice from the numbers is not part of it
@@ -35,6 +36,9 @@ class PowerLawFit:
     count: int
     log_likelihood: float
     xmin_given: bool = False
+
+    def display_facts(self) -> Row:
+        return asdict(self)
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)

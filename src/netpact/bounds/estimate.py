@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from netpact.bounds.layer_budget import LayerBudget
 from netpact.bounds.logs import log, log_sum, power_text
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.core.json import finite
 
@@ -35,8 +36,8 @@ class Premise:
         return {"text": self.text, "holds": self.holds, "found": self.found}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Estimate(Displayed):
     """A bound up to what it ignores: no proof, and no certificate.
 
         value = margin_loss + zeta + sqrt(capacity / samples)
@@ -93,7 +94,20 @@ class Estimate:
     def failing(self) -> tuple[Premise, ...]:
         return tuple(premise for premise in self.premises if premise.holds is False)
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "value": self.value,
+            "log10_capacity": self.log10,
+            "theorem": self.theorem,
+            "gamma": self.gamma,
+            "samples": self.samples,
+            "failing_premises": len(self.failing),
+            "ignored": ", ".join(self.ignored),
+        }
+
+    def display_text(self) -> str:
         excess = (self.log10 - math.log10(self.samples)) / 2
         value = f"{self.value:.4g}" if self.value < 1e6 else power_text(excess, digits=1)
         lines = [

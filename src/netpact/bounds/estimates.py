@@ -76,7 +76,7 @@ class Estimates(Displayed):
             for row in self.rows
         ]
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         margins = ", ".join(
             f"L_gamma = {percent(loss, places=2)} at gamma = {gamma:.4g}"
             for gamma, loss in zip(self.gammas, self.losses, strict=True)

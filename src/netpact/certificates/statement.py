@@ -78,6 +78,9 @@ class Statement(Displayed):
         said: str = self.words.sentence(self)
         return said
 
+    def display_text(self) -> str:
+        return self.sentence()
+
     def to_json(self) -> dict[str, object]:
         """All fields and everything derived from them, ready for json.dumps."""
         return statement_to_json(self)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.display import Displayed, Row
 from netpact.datasets.own import as_data
 from netpact.datasets.samples import Data, Samples
 from netpact.datasets.standardising import COMPUTED, WAY_OUT, looks_computed
@@ -23,15 +24,18 @@ _COPIED = 0.002  # the share of copies that is worth a warning; many published d
 _NAMED = 5
 
 
-@dataclass(frozen=True)
-class Problem:
+@dataclass(frozen=True, repr=False)
+class Problem(Displayed):
     """A likely mistake in the data: what it is, in which part, and how to fix it."""
 
     what: str
     where: str
     hint: str
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        return {"problem": self.what, "where": self.where, "hint": self.hint}
+
+    def display_text(self) -> str:
         return f"{self.where}: {self.what} ({self.hint})"
 
     def to_json(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 
 _QUANTILES = {"least": 0.0, "quarter": 0.25, "median": 0.5, "three quarters": 0.75, "most": 1.0}
@@ -25,8 +26,8 @@ class LayerPart:
     shift: float
 
 
-@dataclass(frozen=True, eq=False)
-class DeviationBound:
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviationBound(Displayed):
     """A proven bound on |compressed logits - original logits|_2 for each of the samples, in their order.
 
     It holds for any run of either network in its stated precision, and for both in real arithmetic. It says nothing
@@ -71,7 +72,22 @@ class DeviationBound:
         """Of the bounds: least, quarter, median, three quarters, most. Never below the true quantile."""
         return _quantiles(self.bounds)
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        found, seen = self.quantiles(), _quantiles(self.measured)
+        return {
+            "largest_bound": found["most"],
+            "median_bound": found["median"],
+            "largest_measured": seen["most"],
+            "median_measured": seen["median"],
+            "samples": self.samples,
+            "data_name": self.data_name,
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row a layer: what it adds to the bound."""
+        return [asdict(part) for part in self.layers]
+
+    def display_text(self) -> str:
         found, seen = self.quantiles(), _quantiles(self.measured)
         width = max(len("layer"), *(len(part.name) for part in self.layers))
         rows = [

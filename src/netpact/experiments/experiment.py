@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netpact.core.display import Displayed, Row
 from netpact.experiments.findings import Finding
 from netpact.experiments.study import BaseStudy
 
 
-@dataclass(frozen=True, kw_only=True)
-class Experiment:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Experiment(Displayed):
     """note: what a reader should know of the setting; fingerprints: of each network's training samples."""
 
     name: str
@@ -38,6 +39,25 @@ class Experiment:
         """The networks of one name, by seed, each of the type that the plan names."""
         return tuple(one for one in self.studies if one.study == study)
 
+    def display_facts(self) -> Row:
+        verdicts = [finding.verdict for finding in self.findings]
+        counted = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+        return {
+            "name": self.name,
+            "preset": self.preset,
+            "findings": ", ".join(f"{count} {verdict}" for verdict, count in counted.items()),
+            "data": self.data,
+            "seeds": len(self.seeds),
+            "page": str(self.page),
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row a finding."""
+        return [
+            {"verdict": one.verdict, "claim": one.claim, "rule": one.rule, "published": one.published}
+            for one in self.findings
+        ]
+
     def to_json(self) -> dict[str, object]:
         return {
             "experiment": self.name,
@@ -52,7 +72,7 @@ class Experiment:
             "page": str(self.page),
         }
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         lines = [f"{self.name}, preset {self.preset}, {self.data}, seeds {', '.join(map(str, self.seeds))}"]
         lines += [str(one) for one in self.studies]
         lines += [f"{finding.verdict}: {finding.claim}" for finding in self.findings]

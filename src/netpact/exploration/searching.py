@@ -19,6 +19,7 @@ from pathlib import Path
 from netpact.certificates.inputs import failure_probability
 from netpact.coding.format import Compressed, Pact
 from netpact.core.checks import check_integer, check_number
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
 from netpact.core.json import encode_json
@@ -40,8 +41,8 @@ _FINALISTS = 2  # candidates that get a first round of changes
 _SCREENING_SHARE = 0.4  # of the budget at most
 
 
-@dataclass(frozen=True)
-class SearchResult:
+@dataclass(frozen=True, repr=False)
+class SearchResult(Displayed):
     """The certified file and the ledger of everything that was tried on the way to it.
 
     rounds  that were begun; the last one may have been cut short by the clock, and then the ledger says so
@@ -55,6 +56,21 @@ class SearchResult:
     minutes: float
     command: str
     note: str = ""
+
+    def display_facts(self) -> Row:
+        found = self.pact.display_facts()
+        return {
+            **{name: found[name] for name in ("bound", "message_bytes") if name in found},
+            "file": str(self.file),
+            "trials": len(self.ledger),
+            "rounds": self.rounds,
+            "minutes": round(self.minutes, 1),
+            "note": self.note,
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row a trial."""
+        return [dict(trial.to_json()) for trial in self.ledger]
 
     def to_json(self) -> dict[str, object]:
         stated = None if self.pact.certificate is None else self.pact.certificate.to_json()

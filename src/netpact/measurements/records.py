@@ -167,7 +167,7 @@ class Measures(Measured, Displayed):
             for layer in self.layers
         ]
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         from netpact.measurements.wording import describe
 
         return describe(self)

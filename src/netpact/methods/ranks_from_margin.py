@@ -80,7 +80,7 @@ class MarginRanks(Displayed):
     def display_rows(self) -> list[dict[str, object]]:
         return [dict(vars(layer)) for layer in self.layers]
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         return "\n".join([f"eps {self.eps:.3g}", *(f"  {layer}" for layer in self.layers)])
 
 

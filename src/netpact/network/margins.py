@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from netpact.core.checks import check_number
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.core.percent import percent
 from netpact.core.progress import Progress
@@ -21,8 +22,8 @@ _BATCH = 512
 _SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # that a summary gives
 
 
-@dataclass(frozen=True, eq=False)
-class Margins:
+@dataclass(frozen=True, eq=False, repr=False)
+class Margins(Displayed):
     """One number for each sample, in the samples' order.
 
     margins    f(x)[y] - max over j != y of f(x)[j]; a tie is 0, and an error
@@ -53,6 +54,10 @@ class Margins:
         check_number(share, where="share", least=0, most=1)
         return float(np.sort(self.margins)[min(int(share * self.count), self.count - 1)])
 
+    def display_facts(self) -> Row:
+        about = {"samples": self.name, "count": self.count, "error": self.share_below(0.0)}
+        return about | {f"margin_{percent(share, places=0)}": self.quantile(share) for share in _SHARES}
+
     def to_json(self) -> dict[str, object]:
         return {
             "samples": self.name,
@@ -63,7 +68,7 @@ class Margins:
             "largest_sup_norm": float(self.sup_norms.max()),
         }
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         quantiles = ", ".join(f"{percent(share, places=0)} {self.quantile(share):.4g}" for share in _SHARES)
         return f"{self.count:,} margins on {self.name}: {quantiles}; {percent(self.share_below(0.0), places=2)} errors"
 

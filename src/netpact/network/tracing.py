@@ -9,6 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
 from netpact.layers.rewrites import Step
@@ -39,8 +40,8 @@ class Layer:
     node: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
+@dataclass(frozen=True, eq=False, repr=False)
+class Network(Displayed):
     """A supported classifier: a private copy of the module in eval mode, its architecture, its layers, its graph.
 
     In questions about the graph, layer 0 is the network's input and the number of layers + 1 is the logits.
@@ -67,6 +68,24 @@ class Network:
     def parameters(self) -> int:
         """Every tensor once, however many layers it serves."""
         return sum(parameter.numel() for parameter in self.module.parameters())
+
+    def display_facts(self) -> Row:
+        return {
+            "name": self.name,
+            "parameters": self.parameters,
+            "layers": len(self.layers),
+            "input_shape": str(self.architecture.input_shape),
+            "classes": self.architecture.classes,
+            "left_out_by_theory": ", ".join(self.others),
+            "without_rounding_rule": ", ".join(self.unruled),
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row a layer."""
+        return [
+            {"layer": one.name, "kind": one.kind, "shape": str(one.shape), "parameters": one.parameters}
+            for one in self.layers
+        ]
 
     @property
     def is_own_module(self) -> bool:

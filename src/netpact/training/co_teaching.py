@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from netpact.core.checks import check_instance, check_integer, check_number
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule, as_module
@@ -67,8 +68,8 @@ class CoTeaching:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
-class CoTrained:
+@dataclass(frozen=True, eq=False, repr=False)
+class CoTrained(Displayed):
     """Both trained copies in evaluation mode; loss and errors of the history are means over the two."""
 
     modules: tuple[nn.Module, nn.Module]
@@ -76,7 +77,22 @@ class CoTrained:
     options: TrainOptions
     co_teaching: CoTeaching
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        last = self.history[-1]
+        return {
+            "epochs": last.epoch,
+            "train_error": last.train_error,
+            "test_error": last.test_error,
+            "loss": last.loss,
+            "optimizer": self.options.optimizer,
+            "forget_rate": self.co_teaching.forget_rate,
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row an epoch."""
+        return [epoch.to_json() for epoch in self.history]
+
+    def display_text(self) -> str:
         told = f"co-teaching with forget rate {self.co_teaching.forget_rate:g}, {self.options.optimizer}"
         return f"{told} for {self.options.epochs} epochs; means of both networks: {self.history[-1]}"
 

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from netpact.core.checks import check_instance
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, as_data
 from netpact.models import AnyModule, as_module
@@ -33,15 +34,29 @@ from netpact.training.parts import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Trained:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trained(Displayed):
     """The trained copy in evaluation mode, the history of the epochs, and the options."""
 
     module: nn.Module
     history: tuple[Epoch, ...]
     options: TrainOptions
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        last = self.history[-1]
+        return {
+            "epochs": last.epoch,
+            "train_error": last.train_error,
+            "test_error": last.test_error,
+            "loss": last.loss,
+            "optimizer": self.options.optimizer,
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row an epoch."""
+        return [epoch.to_json() for epoch in self.history]
+
+    def display_text(self) -> str:
         return f"trained with {self.options.optimizer} for {self.options.epochs} epochs; {self.history[-1]}"
 
     def to_json(self) -> dict[str, object]:

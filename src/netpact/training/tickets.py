@@ -115,7 +115,7 @@ class Ticket(Displayed):
     def display_rows(self) -> list[Row]:
         return [one.cells() for one in self.rounds]
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         pruning = self.pruning
         gone_back = {
             "weights": f"weights of epoch {pruning.rewind_to}",

@@ -171,7 +171,7 @@ class Tails(Displayed):
             rows.append(row)
         return rows
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         from netpact.measurements.tails.wording import describe
 
         return describe(self)

@@ -125,7 +125,7 @@ class RankAdvice(Displayed):
     def bytes(self) -> float:
         return sum(layer.chosen.bytes for layer in self.layers)
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         return list_advice(self)
 
     def display_facts(self) -> dict[str, object]:

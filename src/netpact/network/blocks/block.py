@@ -130,7 +130,7 @@ class Design(Displayed):
     def to_json(self) -> list[dict[str, object]]:
         return [block.to_json() for block in self.blocks]
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         if not self.blocks:
             return "no block of a known kind was found"
         heads = ("block", "kind", "K", "R", "K/R", "parameters", "at K = R")

@@ -49,7 +49,7 @@ class Collapse(Displayed):
     def display_facts(self) -> dict[str, object]:
         return dict(vars(self))
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         told = f"{self.name}: {self.K} kernels of rank {self.R}"
         return f"{told} became {self.R}, the rest is in {self.into}" if self.into else f"{told} stay: {self.why}"
 
@@ -74,7 +74,7 @@ class Collapsed(Displayed):
     def to_json(self) -> list[dict[str, object]]:
         return self.display_rows()
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         return "\n".join(map(str, self.rows)) or "no layer has more kernels than dimensions"
 
 

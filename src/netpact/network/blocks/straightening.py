@@ -50,7 +50,7 @@ class Straightening(Displayed):
     def display_facts(self) -> dict[str, object]:
         return self.to_json()
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         name, before, after = shorten_middle(self.before.name, room=32), self.before, self.after
         told = f"{name}: K = {before.K}, R = {before.R}"
         if self.why and (before.K, before.R) == (after.K, after.R):
@@ -91,7 +91,7 @@ class Straightened(Displayed):
             "blocks": [row.to_json() for row in self.rows],
         }
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         whole = (
             f"{len(self.changed)} of {len(self.rows)} blocks were given K / R = {self.ratio:g}. The network has "
             f"{self.new_parameters:,} parameters in place of {self.parameters:,}, {self.new_flops:,} FLOPs in place of "

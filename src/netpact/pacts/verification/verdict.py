@@ -67,7 +67,7 @@ class Verdict(Displayed):
             and self.test_error > self.certificate.bound
         )
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         if self.agreed and self.certificate is not None:
             said = f"agreed{self.given and ', '}{self.given}: {self.certificate.sentence()}"
             if self.contradicted and self.test_error is not None:

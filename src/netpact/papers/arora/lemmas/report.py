@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from netpact.bounds.estimate import Premise
+from netpact.core.display import Displayed, Row
 from netpact.core.json import finite
 from netpact.deviations import DeviationBound
 from netpact.measurements.quantity import Numbers
@@ -84,8 +85,8 @@ class LemmaEstimate:
         }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LemmaReport:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LemmaReport(Displayed):
     """A network and its compressed form on given samples. Three kinds of numbers, each named in the table:
 
     measured  what was found on these samples
@@ -100,7 +101,21 @@ class LemmaReport:
     network: str
     delta: float
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        return {
+            "network": self.network,
+            "measured": float(self.promise.measured.max()),
+            "deviation_bound": self.promise.quantiles()["most"],
+            **{f"estimate_{lemma.name}": lemma.output_error for lemma in self.lemmas},
+            "data_name": self.promise.data_name,
+            "samples": self.promise.samples,
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row a layer."""
+        return [asdict(layer) for layer in self.layers]
+
+    def display_text(self) -> str:
         from netpact.papers.arora.lemmas.wording import describe
 
         return describe(self)

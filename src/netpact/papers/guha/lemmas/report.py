@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpact.bounds.estimate import Premise
+from netpact.core.display import Displayed, Row
 from netpact.core.errors import one_of
 from netpact.core.json import finite
 from netpact.deviations import DeviationBound
@@ -40,8 +41,8 @@ class PrintedLemma:
         }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PruningLemmaReport:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PruningLemmaReport(Displayed):
     """A network f and its pruned form f^ on given samples; errors are |f(x) - f^(x)|_2, the worst over the samples.
 
     scale      the d of Algorithm 1; None for a file, or another network
@@ -78,7 +79,22 @@ class PruningLemmaReport:
             raise one_of(name, found, option="lemma")
         return found[name]
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        return {
+            "network": self.network,
+            "measured": self.error,
+            "deviation_bound": self.deviation.quantiles()["most"],
+            "valid_bound": self.valid,
+            **{f"estimate_{one.name}": one.bound for one in self.printed},
+            "data_name": self.deviation.data_name,
+            "samples": self.deviation.samples,
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row a layer."""
+        return [layer.to_json() for layer in self.layers]
+
+    def display_text(self) -> str:
         from netpact.papers.guha.lemmas.wording import describe
 
         return describe(self)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpact.bounds.estimate import Premise
+from netpact.core.display import Displayed, Row
 from netpact.core.json import finite
 from netpact.deviations import DeviationBound
 from netpact.papers.li.lemmas.terms import LemmaBound
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TensorLemmaReport:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TensorLemmaReport(Displayed):
     """A network f and its compressed form f^ on given samples. All errors are relative, the worst over the samples.
 
     measured    |X - X^| / |X| at the input X of the next weight layer, for each layer; the last one is |f - f^| / |f|
@@ -37,7 +38,27 @@ class TensorLemmaReport:
     def failing(self) -> tuple[Premise, ...]:
         return tuple(premise for premise in self.premises if premise.holds is False)
 
-    def __str__(self) -> str:
+    def display_facts(self) -> Row:
+        return {
+            "network": self.network,
+            "measured": self.relative_error,
+            "deviation_bound": self.relative_deviation,
+            "valid_lemma": self.lemma.error,
+            "printed_lemma": None if self.printed is None else self.printed.error,
+            "data_name": self.deviation.data_name,
+            "samples": self.deviation.samples,
+        }
+
+    def display_rows(self) -> list[Row]:
+        """One row a layer: relative errors."""
+        printed = (None,) * len(self.measured) if self.printed is None else self.printed.errors
+        shown = zip(self.measured, self.lemma.errors, printed, strict=True)
+        return [
+            {"layer": place, "measured": one, "valid_lemma": valid, "printed_lemma": as_printed}
+            for place, (one, valid, as_printed) in enumerate(shown, start=1)
+        ]
+
+    def display_text(self) -> str:
         from netpact.papers.li.lemmas.wording import describe
 
         return describe(self)

@@ -84,7 +84,7 @@ class ModelComplexity(Displayed):
             "outputs": self.outputs,
         }
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         built = "" if self.parameters is None else f"; {self.parameters:,} parameters as built, K = {self.kernels}"
         return f"d_M = {self.complexity:,} ({self.kind}, {self.task}): {self.formula}{built}"
 

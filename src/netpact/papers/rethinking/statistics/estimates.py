@@ -50,7 +50,7 @@ class ErrorEstimate(Displayed):
             "proven": "nothing",
         }
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         likely = "not stated, a universal constant is not given"
         if self.probability is not None:
             likely = f"at least {self.probability:.6g}" if self.probability > 0 else "none: too few samples"

@@ -47,7 +47,7 @@ class SampleSize(Displayed):
             "proven": "nothing",
         }
 
-    def __str__(self) -> str:
+    def display_text(self) -> str:
         sure = "" if self.delta is None else f" with probability {1 - self.delta:g}"
         return f"{self.samples:,} samples for a prediction error of {self.error:g}{sure}\n{self.estimate}"
 
