@@ -6,11 +6,11 @@ import importlib
 from typing import Any
 
 from netpact.core.errors import PactError, printable
-from netpact.core.rendering import Row as Row
-from netpact.core.rendering import facts_as_html, facts_as_text, rows_as_html, rows_as_text, shorten, text_of
 
 _LINE = 100  # characters of a repr
 _NAME = 40
+
+Row = dict[str, object]
 
 
 class Displayed:
@@ -38,6 +38,8 @@ class Displayed:
 
     def display_text(self) -> str:
         """What print() shows: the facts, or the rows below the line; records with words of their own say these."""
+        from netpact.core.rendering import facts_as_text, rows_as_text  # a decoder never needs it
+
         rows = self.display_rows()
         if len(rows) > 1:
             return f"{self!r}\n{rows_as_text(rows)}"
@@ -54,6 +56,8 @@ class Displayed:
         return Text(str(self))
 
     def _repr_html_(self) -> str:
+        from netpact.core.rendering import facts_as_html, rows_as_html
+
         rows = self.display_rows()
         if len(rows) > 1:
             return rows_as_html(repr(self), rows)
@@ -74,6 +78,8 @@ def _known(facts: Row) -> Row:
 
 
 def _line_text(value: object) -> str:
+    from netpact.core.rendering import shorten, text_of
+
     if not isinstance(value, str):
         return text_of(value) if isinstance(value, float) else repr(value)
     return f"'{shorten(value, _NAME)}'"

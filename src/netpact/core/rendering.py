@@ -6,9 +6,8 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 
+from netpact.core.display import Row
 from netpact.core.errors import printable
-
-Row = dict[str, object]
 
 MOST_TEXT = 100  # characters of a value
 MOST_ROWS = 60
