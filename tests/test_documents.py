@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib
 import re
+import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 
+from netpact.cli.dispatch import app
 from netpact.core.table import Named, Table
 
 ROOT = Path(__file__).parents[1]
@@ -21,6 +25,9 @@ TABLE = re.compile(r"`(\w+)` in `([\w/]+\.py)`")
 NAME = re.compile(r"`(netpact(?:\.\w+)+)")
 CODE = re.compile(r"^```.*?^```|`[^`]*`", re.MULTILINE | re.DOTALL)
 UNUSUAL = re.compile(r"\b(whole numbers?|told|in the way|is let|not said|for ever|promises?)\b")
+TEST_FILE = re.compile(r"`(tests/[\w/.]+)`")
+COMMAND = re.compile(r"^netpact (.*?)(?:\s+#.*)?$", re.MULTILINE)
+SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -45,6 +52,25 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tests_that_a_page_names_exist(page: Path) -> None:
+    for name in TEST_FILE.findall(page.read_text()):
+        assert (ROOT / name).exists(), f"{page.name} names {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_shell_blocks_parse(page: Path) -> None:
+    """Names of commands and options, and what each needs; nothing is run."""
+    commands: Any = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for block in SHELL_BLOCK.findall(page.read_text()):
+        for line in COMMAND.findall(block.replace("\\\n", " ")):
+            name, *arguments = shlex.split(line)
+            if name.startswith("--"):
+                continue
+            assert name in commands, f"{page.name}: netpact {line}"
+            commands[name].make_context(name, [one for one in arguments if one != "--help"], resilient_parsing=False)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
