@@ -158,7 +158,7 @@ _FORMS = [f"netpact.coding.forms.{path.stem}" for path in sorted((SOURCE / "codi
 
 @pytest.mark.parametrize(
     "entry",
-    ["netpact.coding.format.pact", "netpact.coding.format.loading", "netpact.network.rounding.counting", *_FORMS],
+    ["netpact.coding.format.pact", "netpact.coding.format.loading", "netpact.network.error_counting", *_FORMS],
 )
 def test_decoding_and_counting_import_nothing_that_knows_the_data_sets(entry: str) -> None:
     """By the import graph: the catalogue and what loads data are not reached, however far away."""

@@ -23,6 +23,7 @@ ORDER = (
     "runs",
     "certificates",
     "datasets",
+    "shards",
     "algebra",
     "layers",
     "models",

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.network import ErrorCount, ToleranceRun, count_errors
-from netpact.network.rounding import counting
+from netpact.network import ErrorCount, ToleranceRun, count_errors, error_counting
 from netpact.network.rounding.tolerance_run import Logits
 from netpact.pacts.verification.recount import count_anew
 
@@ -71,7 +70,7 @@ def test_the_batch_size_changes_nothing(name: str, size: int, monkeypatch: pytes
     module, inputs = make_net(name), make_inputs(name, scale=1.0, count=15)
     samples = ArraySamples(inputs, np.arange(15) % 3, name, 4 if name == "linear" else 3)
     expected = count(module, samples)
-    monkeypatch.setattr(counting, "_BATCH", size)
+    monkeypatch.setattr(error_counting, "_BATCH", size)
     assert count(module, samples) == expected
 
 
@@ -221,9 +220,10 @@ def test_samples_are_given_up_only_where_others_were_run_in_vain(summed: bool, m
         return full(run, x)
 
     monkeypatch.setattr(ToleranceRun, "_run_fully", run_fully)
-    monkeypatch.setattr(counting, "_BATCH", 20)
+    monkeypatch.setattr(error_counting, "_BATCH", 20)
     found = count(Chosen(summed=summed), drowned(200))
     assert found.errors == (200 if summed else 0)
+    # 64 and the rest of their batch in the first shard of 160, none after it.
     assert sum(fully) == (80 if summed else 200)
     fully.clear()
     assert count_anew(Chosen(summed=summed), drowned(200), "float32").errors == found.errors

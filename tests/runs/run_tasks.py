@@ -13,6 +13,7 @@ from typing import Any
 
 from netpact.core.errors import PactError
 from netpact.runs import JsonValue
+from netpact.runs.parcels import made_of, parcel
 
 
 def _log(folder: str, name: str) -> None:
@@ -140,3 +141,19 @@ def start_process() -> str:
     child.start()
     child.join()
     return subprocess.run([sys.executable, "-c", "print('ok')"], capture_output=True, text=True).stdout.strip()
+
+
+def open_text(content: bytes | memoryview) -> str:
+    return bytes(content).decode()
+
+
+def read_parcels(folder: str, shared: str, own: str) -> str:
+    """Both texts, with how often this process has opened the shared one."""
+    _log(folder, "read_parcels")
+    made = made_of(shared, "length", lambda text: _measured(folder, text))
+    return f"{parcel(shared)} {made} {parcel(own)}"
+
+
+def _measured(folder: str, text: str) -> int:
+    _log(folder, "made")
+    return len(text)

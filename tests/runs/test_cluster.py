@@ -16,6 +16,7 @@ import pytest
 from runs import run_tasks, test_engines
 from runs.run_driver import gated_tasks
 from runs.run_tasks import calls, wait_until
+from shards import promises as promises_of_shards
 
 import netpact.runs
 from netpact.core.errors import PactError
@@ -61,9 +62,11 @@ def test_a_cluster_of_two_nodes(tmp_path: Path) -> None:
         _same_as_inline(engine, tmp_path / "same")
         with connection(nodes.address):
             _keeps_the_promises_of_engines(engine, tmp_path)
+            _goes_through_shards(engine, tmp_path)
         _threads_are_those_asked_for(nodes.address, tmp_path / "threads")
         _a_worker_is_killed(engine, tmp_path / "worker")
         _the_driver_is_killed(nodes.address, tmp_path / "driver")
+        _the_driver_of_shards_is_killed(engine, nodes.address, tmp_path / "shards")
         _a_node_is_lost(engine, nodes, tmp_path / "node")
         _nothing_is_asked_of_the_cluster(tmp_path / "same")
 
@@ -87,6 +90,18 @@ def _keeps_the_promises_of_engines(engine: Engine, folder: Path) -> None:
         place = folder / promise.__name__
         place.mkdir()
         promise(engine, place)
+
+
+def _goes_through_shards(engine: Engine, folder: Path) -> None:
+    for promise in (*promises_of_shards.PROMISES, promises_of_shards.statements_are_the_same):
+        place = folder / promise.__name__
+        place.mkdir()
+        promise(engine, place)
+
+
+def _the_driver_of_shards_is_killed(engine: Engine, address: str, folder: Path) -> None:
+    folder.mkdir()
+    promises_of_shards.the_driver_is_killed(engine, folder, address)
 
 
 def _same_as_inline(engine: Engine, folder: Path) -> None:

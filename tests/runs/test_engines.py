@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from runs import run_tasks
-from runs.run_tasks import calls
+from runs.run_tasks import callers, calls
 
 from netpact.core.errors import PactError
-from netpact.runs import Engine, Inline, JsonValue, Processes, ResultStore, Task, TaskDone, engine_for
+from netpact.runs import Engine, Inline, JsonValue, Parcel, Processes, ResultStore, Task, TaskDone, engine_for
 
 ENGINES = [Inline(), Processes(2)]
 both = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
@@ -141,3 +141,68 @@ def test_one_job_stays_in_this_process(tmp_path: Path) -> None:
     assert engine_for(3) == Processes(3)
     work = [Task("mean", statistics.fmean, {"data": [1, 2]}, version="1")]
     assert [o.result for o in engine_for(1).run(work, ResultStore(tmp_path))] == [1.5]
+
+
+def parcelled(folder: Path, count: int, packed: list[str]) -> list[Task]:
+    """Tasks that share one text, and have one each; `packed` notes what became bytes."""
+
+    def parcel_of(name: str, text: str, *, stays: bool) -> Parcel:
+        def pack(what: str) -> bytes:
+            packed.append(name)
+            return what.encode()
+
+        return Parcel(name, lambda: text, pack, run_tasks.open_text, stays)
+
+    shared = parcel_of("shared", "net", stays=True)
+    return [
+        Task(
+            f"read {number}",
+            run_tasks.read_parcels,
+            {"folder": str(folder), "shared": "shared", "own": f"own {number}"},
+            version="1",
+            parcels=(shared, parcel_of(f"own {number}", f"text{number}", stays=False)),
+        )
+        for number in range(count)
+    ]
+
+
+@both
+def test_parcels_come_with_the_tasks(engine: Engine, tmp_path: Path) -> None:
+    packed: list[str] = []
+    outcomes = engine.run(parcelled(tmp_path, 8, packed), ResultStore(tmp_path / "r"))
+    assert [one.result for one in outcomes] == [f"net 3 text{number}" for number in range(8)], outcomes[0].error
+    if isinstance(engine, Inline):
+        assert packed == []
+        return
+    workers = len(callers(tmp_path))
+    assert sorted(set(packed) - {"shared"}) == [f"own {number}" for number in range(8)]
+    assert packed.count("shared") <= workers, "what stays travels once to each worker"
+    assert calls(tmp_path).count("made") == workers, "and what is made of it is made once there"
+
+
+@both
+def test_a_parcel_that_is_missing_or_bad_is_named(engine: Engine, tmp_path: Path) -> None:
+    arguments: dict[str, JsonValue] = {"folder": str(tmp_path), "shared": "shared", "own": "none"}
+    [outcome] = engine.run([Task("read", run_tasks.read_parcels, arguments, version="1")], ResultStore(tmp_path / "r"))
+    assert "no parcel 'shared' came with this task" in (outcome.error or "")
+
+
+def own_name(name: str) -> Parcel:
+    return Parcel(name, lambda: name, str.encode, run_tasks.open_text, stays=True)
+
+
+@both
+def test_a_worker_has_a_few_parcels_at_a_time(engine: Engine, tmp_path: Path) -> None:
+    """A sweep over many networks: each comes back when it is needed again."""
+    tasks = [
+        Task(
+            f"read {number}",
+            run_tasks.read_parcels,
+            {"folder": str(tmp_path), "shared": f"net {number % 6}", "own": f"own {number % 6}"},
+            version="1",
+            parcels=(own_name(f"net {number % 6}"), own_name(f"own {number % 6}")),
+        )
+        for number in range(18)
+    ]
+    outcomes = engine.run(tasks, ResultStore(tmp_path / "r"))
+    assert [one.result for one in outcomes] == [f"net {n % 6} 5 own {n % 6}" for n in range(18)]

@@ -12,7 +12,7 @@ from netpact.certificates import risk_bound
 from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data, Samples
-from netpact.network.rounding import counting
+from netpact.network import error_counting
 from netpact.pacts.certification import certify
 
 
@@ -69,7 +69,7 @@ def test_other_forms(pact: Pact, digits: Data, form: str) -> None:
 def test_the_batch_size_changes_nothing(
     pact: Pact, certified: Pact, digits: Data, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "_BATCH", size)
+    monkeypatch.setattr(error_counting, "_BATCH", size)
     assert certify(pact, digits) == certified
 
 

@@ -1,4 +1,4 @@
-"""A count that was interrupted goes on where it was, for the same network, samples and version alone."""
+"""A count that was interrupted goes on where it was, for the same network, samples and batches alone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ import torch
 from torch import Tensor, nn
 
 import netpact
+from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
-from netpact.network import ErrorCount, count_errors
-from netpact.network.rounding import counting
-from netpact.pacts import kept_counts
-from netpact.pacts.kept_counts import KeptCount
-
-WHAT = {"message": "a", "samples": "b"}
+from netpact.network import ErrorCount, count_errors, error_counting
+from netpact.network.travelling import open_pickle, write_pickle
+from netpact.pacts.verification import recount
+from netpact.pacts.verification.recount import Recount, count_anew
+from netpact.runs.parcels import Parcel
+from netpact.shards import Execution, cutting
 
 
 class Stops(nn.Module):
@@ -50,62 +51,82 @@ class Stops(nn.Module):
 
 @pytest.fixture
 def samples(monkeypatch: pytest.MonkeyPatch) -> ArraySamples:
-    monkeypatch.setattr(counting, "_BATCH", 50)
-    monkeypatch.setattr(kept_counts, "_SECONDS", 0.0)
+    for place in (error_counting, recount):
+        monkeypatch.setattr(place, "_BATCH", 50)
+    monkeypatch.setattr(cutting, "_SAMPLES", 100)
     drawn = np.random.default_rng(0)
     return ArraySamples(drawn.standard_normal((1000, 4)).astype(np.float32), drawn.integers(0, 3, 1000), "many", 3)
 
 
-def count(module: nn.Module, samples: ArraySamples, kept: KeptCount | None) -> ErrorCount:
-    return count_errors(module, samples, arithmetic="float32", kept=kept)
+def named(module: nn.Module, name: str = "a net") -> Parcel:
+    return Parcel(name, lambda: module, write_pickle, open_pickle, stays=True)
 
 
-def test_the_rest_is_counted_and_the_sum_is_the_same(samples: ArraySamples, tmp_path: Path) -> None:
-    whole = count(Stops(10**9), samples, None)
+def count(module: nn.Module, samples: ArraySamples, folder: Path | None, name: str = "a net") -> ErrorCount:
+    execution = Execution(None, folder)
+    return count_errors(module, samples, arithmetic="float32", network=named(module, name), execution=execution)
+
+
+def count_again(module: nn.Module, samples: ArraySamples, folder: Path | None) -> Recount:
+    return count_anew(module, samples, "float32", network=named(module), execution=Execution(None, folder))
+
+
+@pytest.mark.parametrize("counting", [count, count_again])
+def test_the_rest_is_counted_and_the_sum_is_the_same(counting: object, samples: ArraySamples, tmp_path: Path) -> None:
+    def found(module: nn.Module, folder: Path | None) -> object:
+        return counting(module, samples, folder)  # type: ignore[operator]
+
+    whole = found(Stops(10**9), None)
     with pytest.raises(KeyboardInterrupt):
-        count(Stops(800), samples, KeptCount(tmp_path, WHAT))
-    before = KeptCount(tmp_path, WHAT).read(batch=50)
-    assert 100 <= before.samples < 1000
+        found(Stops(900), tmp_path)
+    before = len(list(tmp_path.glob("*.json")))
+    assert 1 <= before < 10
     again = Stops(10**9)
-    assert count(again, samples, KeptCount(tmp_path, WHAT)) == whole
-    assert again.seen[0] < 1000 - before.samples + 400, "what was counted before is not run again"
+    assert found(again, tmp_path) == whole
+    # In each shard the first samples are run again, and one of each batch alone.
+    assert again.seen[0] < (10 - before) * 160 + 200, "what was counted before is not run again"
     finished = Stops(10**9)
-    assert count(finished, samples, KeptCount(tmp_path, WHAT)) == whole
+    assert found(finished, tmp_path) == whole
     assert finished.seen[0] < 10
 
 
-@pytest.mark.parametrize("change", ["message", "version", "batch", "torn", "negative", "words"])
-def test_nothing_else_is_taken_for_it(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = KeptCount(tmp_path, WHAT)
-    kept.write(ErrorCount(5, 1, 100), batch=50, at_once=True)
-    assert kept.read(batch=50) == ErrorCount(5, 1, 100)
-    nothing, batch = ErrorCount(0, 0, 0), 50
-    if change == "message":
-        kept = KeptCount(tmp_path, {**WHAT, "message": "other"})
-    elif change == "version":
-        monkeypatch.setattr(kept_counts, "__version__", "0.0")
+@pytest.mark.parametrize("change", ["network", "samples", "batch", "arithmetic"])
+def test_nothing_else_is_taken_for_it(
+    change: str, samples: ArraySamples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count(Stops(10**9), samples, tmp_path)
+    before = len(list(tmp_path.glob("*.json")))
+    other = Stops(10**9)
+    if change == "network":
+        count(other, samples, tmp_path, "another net")
+    elif change == "samples":
+        count(other, samples.take(slice(0, 999), name="fewer"), tmp_path)
     elif change == "batch":
-        batch = 49
-    elif change == "torn":
-        kept.path().write_bytes(kept.path().read_bytes()[:-20])
+        monkeypatch.setattr(error_counting, "_BATCH", 100)
+        count(other, samples, tmp_path)
     else:
-        record = json.loads(kept.path().read_text())
-        record["counted"]["errors"] = -1 if change == "negative" else "none"
-        kept.path().write_text(json.dumps(record))
-    assert kept.read(batch=batch) == nothing
+        count_errors(other, samples, arithmetic="float64", network=named(other), execution=Execution(None, tmp_path))
+    assert other.seen[0] > 900
+    assert len(list(tmp_path.glob("*.json"))) == 2 * before
+
+
+def test_a_module_whose_code_is_not_known_is_not_kept(samples: ArraySamples, tmp_path: Path) -> None:
+    count_errors(Stops(10**9), samples, arithmetic="float32", execution=Execution(None, tmp_path))
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_a_killed_certification_goes_on(tmp_path: Path) -> None:
-    """The command line is killed in the middle, by the signal that nobody can catch."""
+    """The process is killed in the middle, by the signal that nobody can catch."""
     digits = netpact.load_data("digits")
     module = netpact.build(netpact.parse_model("mlp:16", input_shape=digits.input_shape, classes=10))
     file, folder = tmp_path / "net.pact", tmp_path / "counts"
     netpact.seal(netpact.compress(netpact.trace(module, digits), netpact.Quantize(bits=4))).write(file)
     slow = (
         "import time\n"
-        "from netpact.network.rounding import counting, tolerance_run\n"
-        "from netpact.pacts import kept_counts\n"
-        "counting._BATCH, kept_counts._SECONDS = 64, 0.0\n"
+        "from netpact.network import error_counting\n"
+        "from netpact.network.rounding import tolerance_run\n"
+        "from netpact.shards import cutting\n"
+        "error_counting._BATCH = cutting._SAMPLES = 64\n"
         "run = tolerance_run.ToleranceRun.decide\n"
         "tolerance_run.ToleranceRun.decide = lambda *given: (time.sleep(0.3), run(*given))[1]\n"
         "import netpact\n"
@@ -114,27 +135,35 @@ def test_a_killed_certification_goes_on(tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", slow])
     try:
         deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and not (counts := list(folder.glob("errors-*.json"))):
+        while time.monotonic() < deadline and len(list(folder.glob("*.json"))) < 2:
             time.sleep(0.05)
-        assert counts
-        time.sleep(0.4)
     finally:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-    (left,) = folder.glob("errors-*.json")
-    before = json.loads(left.read_text())
-    assert 0 < before["counted"]["samples"] < digits.train.count
+    before = {path: path.read_bytes() for path in folder.glob("*.json")}
+    assert 0 < sum(json.loads(text)["result"]["samples"] for text in before.values()) < digits.train.count
     # As the process that was killed would have gone on: in batches of its size.
-    previous = counting._BATCH
-    counting._BATCH = 64
-    try:
-        told: list[int] = []
-        resumed = netpact.certify(file, "digits", resume=folder, progress=lambda done, total: told.append(done))
-    finally:
-        counting._BATCH = previous
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(error_counting, "_BATCH", 64)
+        patch.setattr(cutting, "_SAMPLES", 64)
+        resumed = netpact.certify(file, "digits", resume=folder)
     once = netpact.certify(file, "digits")
-    assert resumed.certificate is not None
-    assert once.certificate is not None
-    assert resumed.certificate.errors == once.certificate.errors
-    assert resumed.certificate.near_ties == once.certificate.near_ties
-    assert json.loads(left.read_text())["counted"]["samples"] == once.certificate.samples
+    assert resumed.certificate == once.certificate
+    assert all(path.read_bytes() == text for path, text in before.items())
+    kept = [json.loads(path.read_text())["result"]["samples"] for path in folder.glob("*.json")]
+    assert sum(kept) == digits.train.count + (digits.test.count if digits.test is not None else 0)
+
+
+def test_a_module_of_the_users_own_needs_its_source(tmp_path: Path) -> None:
+    namespace: dict[str, type[nn.Module]] = {}
+    exec(
+        "from torch import nn\n"
+        "class Hidden(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__(); self.layer = nn.Linear(64, 10)\n"
+        "    def forward(self, x):\n        return self.layer(x.flatten(1))\n",
+        namespace,
+    )
+    digits = netpact.load_data("digits")
+    made = netpact.seal(netpact.compress(netpact.trace(namespace["Hidden"](), digits), netpact.Quantize(bits=4)))
+    with pytest.raises(PactError, match="resume: the code of the module is not identified"):
+        netpact.certify(made, digits, model=namespace["Hidden"](), resume=tmp_path)

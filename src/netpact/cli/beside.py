@@ -52,6 +52,7 @@ def state_beside(subject: Subject, case: Case, certified: Pact, statement: State
                         **given,  # type: ignore[arg-type]
                         arithmetic=_original_arithmetic(subject, statement),
                         base_data=case.base_data,
+                        execution=subject.execution,
                         progress=bar,
                     )
                 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from netpact.cli.originals import FreshOptions, NetworkOptions
     from netpact.cli.statement_page import StatementPage
     from netpact.core.limits import Limits
+    from netpact.runs import Engine
 
 _MOST_BYTES = 1 << 20
 
@@ -36,7 +37,15 @@ def is_file(target: Path) -> bool:
 
 
 def certify_alone(
-    model: str, data: str, statement: StatementOptions, fresh: FreshOptions, alone: AloneOptions, show: StatementPage
+    model: str,
+    data: str,
+    statement: StatementOptions,
+    fresh: FreshOptions,
+    alone: AloneOptions,
+    show: StatementPage,
+    *,
+    engine: Engine | None,
+    resume: Path | None,
 ) -> dict[str, object]:
     from netpact.cli.models import trained_model
     from netpact.core.files import check_place, write_atomically
@@ -61,6 +70,8 @@ def certify_alone(
             repeats=statement.repeats,
             arithmetic=statement.arithmetic or statement.original_arithmetic or None,
             progress=bar,
+            engine=engine,
+            resume=resume,
         )
     record = stated.to_json()
     write_atomically(alone.out, json.dumps(record, indent=1).encode())
@@ -78,6 +89,8 @@ def verify_alone(
     show: StatementPage,
     *,
     as_json: bool,
+    engine: Engine | None,
+    resume: Path | None,
 ) -> int:
     from netpact.certificates import HoldOutCertificate
     from netpact.cli.app import FINE, REFUSED, UNDECIDED
@@ -96,7 +109,9 @@ def verify_alone(
             "the network and its samples are needed", where=str(file), hint="give --original and --hold-out"
         )
     with progress_bar("verifying") as bar:
-        verdict = verify_hold_out(stated, fresh.hold_out, load_data(data), original=module, progress=bar)
+        verdict = verify_hold_out(
+            stated, fresh.hold_out, load_data(data), original=module, progress=bar, engine=engine, resume=resume
+        )
     people.print(str(verdict), style=verdict_style(verdict), soft_wrap=True, markup=False)
     show.write({"original_hold_out": stated}, file=file, verdicts={"original_hold_out": verdict})
     if as_json:

@@ -36,6 +36,16 @@ def results_in(folder: Path) -> Callable[[], str]:
     return tell
 
 
+def shards_in(folder: Path | None) -> Callable[[], str]:
+    """For commands that go through samples; None where nothing is kept."""
+
+    def tell() -> str:
+        found = folder is not None and any(folder.glob("*.json"))
+        return f"what is finished is kept in {folder}; the same command goes on from there" if found else ""
+
+    return tell
+
+
 def checkpoint_in(file: Path | None) -> Callable[[], str]:
     def tell() -> str:
         if file is None or not file.is_file():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from netpact.coding.format import Pact
     from netpact.datasets import Data, Samples
     from netpact.pacts.priors import Base, Opening, Subject
+    from netpact.runs import Engine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,7 @@ class Case:
     original  the network before compression
     unlabelled, hold_out  files of fresh samples
     max_parameters  that any of the networks may have, and what decoding them may cost
+    engine, resume  whose workers count, and the folder for what is finished
     """
 
     pact: Pact
@@ -68,6 +70,8 @@ class Case:
     original: nn.Module | None
     unlabelled: Path | None
     hold_out: Path | None
+    engine: Engine | None = None
+    resume: Path | None = None
 
     @property
     def opening(self) -> Opening:
@@ -76,6 +80,8 @@ class Case:
             "base": self.base,
             "base_data": self.base_data,
             "max_parameters": self.max_parameters,
+            "engine": self.engine,
+            "resume": self.resume,
         }
 
     def subject(self, *, repeats: bool) -> Subject:
@@ -84,7 +90,16 @@ class Case:
         return open_subject(self.pact, self.data, repeats=repeats, **self.opening)
 
 
-def open_case(file: Path, data: str, networks: NetworkOptions, fresh: FreshOptions, limits: Limits) -> Case:
+def open_case(
+    file: Path,
+    data: str,
+    networks: NetworkOptions,
+    fresh: FreshOptions,
+    limits: Limits,
+    *,
+    engine: Engine | None = None,
+    resume: Path | None = None,
+) -> Case:
     from netpact.cli.models import own_model
     from netpact.coding.format import Pact
     from netpact.datasets import load_data
@@ -93,7 +108,8 @@ def open_case(file: Path, data: str, networks: NetworkOptions, fresh: FreshOptio
     original = open_original(networks, fresh, limits)
     base, base_data = networks.open(limits)
     model = own_model(networks.model)
-    return Case(pact, load_data(data), model, base, base_data, limits, original, fresh.unlabelled, fresh.hold_out)
+    source, unlabelled, hold_out = load_data(data), fresh.unlabelled, fresh.hold_out
+    return Case(pact, source, model, base, base_data, limits, original, unlabelled, hold_out, engine, resume)
 
 
 def open_original(networks: NetworkOptions, fresh: FreshOptions, limits: Limits) -> nn.Module | None:

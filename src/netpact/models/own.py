@@ -24,7 +24,7 @@ def import_model(name: str) -> nn.Module:
     The current directory is importable meanwhile. Errors raised inside the user's code come through unchanged.
     """
     function = _import_function(name)
-    with _current_directory_first():
+    with current_directory_first():
         made = function()
     if not isinstance(made, nn.Module):
         raise PactError(f"must return a torch.nn.Module, returned {type(made).__name__}", where=name)
@@ -63,7 +63,7 @@ def _import_function(name: str) -> Callable[[], object]:
     parts = [*module_name.split("."), function_name]
     if not all(part.isidentifier() for part in parts):
         raise PactError(f"{name!r} does not name a function", where="model", hint="write package.module:function")
-    with _current_directory_first():
+    with current_directory_first():
         return _find(_import(module_name, name=name), function_name, name=name)
 
 
@@ -116,7 +116,7 @@ def _check_no_arguments(found: Callable[..., object], function_name: str, *, nam
 
 
 @contextmanager
-def _current_directory_first() -> Iterator[None]:
+def current_directory_first() -> Iterator[None]:
     entry = os.getcwd()
     sys.path.insert(0, entry)
     try:

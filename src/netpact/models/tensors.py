@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -44,6 +45,23 @@ def delimit(name: str) -> str:
     Common names stay as they are. Others become JSON texts, whose quotes no common name has.
     """
     return name if re.fullmatch("[A-Za-z0-9_.-]+", name) else json.dumps(name)
+
+
+def hash_network(module: nn.Module) -> str:
+    """sha256 over name, type, shape and little-endian bytes of every parameter, then of every buffer.
+
+    Names are delimited, and type and shape tell how many bytes follow, so no two networks are hashed as one text.
+    """
+    digest = hashlib.sha256()
+    for name, tensor in tensors_of(module).items():
+        array = tensor.detach().cpu().contiguous().numpy()
+        little = array.astype(array.dtype.newbyteorder("<"))
+        digest.update(f"{delimit(name)} {tensor.dtype} {tuple(tensor.shape)};".encode() + little.tobytes())
+    return digest.hexdigest()
+
+
+def tensors_of(module: nn.Module) -> dict[str, torch.Tensor]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
 
 
 def pack_tensors(tensors: Mapping[str, torch.Tensor], note: Mapping[str, object] | None) -> bytes:

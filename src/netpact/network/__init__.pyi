@@ -1,5 +1,6 @@
 from netpact.network.as_run import AsRun as AsRun
 from netpact.network.as_run import this_program as this_program
+from netpact.network.error_counting import count_errors as count_errors
 from netpact.network.folding import fold_batch_norm as fold_batch_norm
 from netpact.network.graph import Graph as Graph
 from netpact.network.graph import Node as Node
@@ -11,7 +12,6 @@ from netpact.network.partial_maps import PartialMap as PartialMap
 from netpact.network.refusals.obstacles import UnsupportedNetworkError as UnsupportedNetworkError
 from netpact.network.rounding.counting import CountingRun as CountingRun
 from netpact.network.rounding.counting import ErrorCount as ErrorCount
-from netpact.network.rounding.counting import count_errors as count_errors
 from netpact.network.rounding.counting import open_run as open_run
 from netpact.network.rounding.counting import refuse_bad_logits as refuse_bad_logits
 from netpact.network.rounding.tolerance_run import ToleranceRun as ToleranceRun

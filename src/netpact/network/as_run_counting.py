@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
 
-from netpact.core.errors import PactError
-from netpact.core.progress import Progress
-from netpact.datasets import Samples, mixed_batches
-from netpact.network.as_run import AsRun, near_ties
-from netpact.network.rounding.counting import ErrorCount, margins_between, refuse_bad_logits
+from netpact.network.as_run import near_ties
+from netpact.network.rounding.counting import CountingRun, ErrorCount, margins_between, refuse_bad_logits
+
+_FEWEST, _SHARDS = 1 << 10, 8  # samples of a batch, and batches where there are more samples than that
 
 
-def count_as_run(module: nn.Module, samples: Samples, *, progress: Progress | None = None) -> ErrorCount:
+def as_run_batch(most: int, count: int) -> int:
+    """Samples of a batch, which is a shard: as many as fill the rows well, unless there would be a few shards only."""
+    return min(most, max(_FEWEST, -(-count // _SHARDS)))
+
+
+def count_batch_as_run(
+    run: CountingRun, inputs: NDArray[np.float32], labels: NDArray[np.int64], places: NDArray[np.int64]
+) -> ErrorCount:
     """How many samples the network gets wrong here, and how many, right or wrong, are near ties."""
-    run = AsRun(module)
-    errors = near = seen = 0
-    for inputs, labels, places in mixed_batches(samples, run.batch(samples.input_shape, most=1), turn=1):
-        logits = run(inputs)
-        refuse_bad_logits(logits, labels, places)
-        errors += int((~(margins_between(logits.values, logits.values, torch.from_numpy(labels)) > 0)).sum())
-        near += int(near_ties(logits.values).sum())
-        seen += len(labels)
-        if progress is not None:
-            progress(seen, samples.count)
-    if not seen:
-        raise PactError("no samples to count errors on", where=samples.name)
-    run.finish()
-    return ErrorCount(errors, near, seen)
+    logits = run.decide(inputs, places)
+    refuse_bad_logits(logits, labels, places)
+    wrong = ~(margins_between(logits.values, logits.values, torch.from_numpy(labels)) > 0)
+    return ErrorCount(int(wrong.sum()), int(near_ties(logits.values).sum()), len(labels))

@@ -14,12 +14,12 @@ from netpact.core.limits import Limits
 from netpact.core.percent import percent
 from netpact.core.progress import Progress
 from netpact.core.version import __version__
-from netpact.datasets import Data, is_sorted
+from netpact.datasets import Data, Samples, is_sorted
 from netpact.datasets.standardising import refuse_computed_constants
 from netpact.models import OwnModel
-from netpact.network import count_errors, this_program
-from netpact.pacts.kept_counts import KeptCount
+from netpact.network import ErrorCount, count_errors, this_program
 from netpact.pacts.priors import Base, Subject, helper_module, open_subject
+from netpact.runs import Engine
 
 MOST_NEAR_TIES = 0.1  # a bound that loses ten points to rounding is about rounding
 
@@ -39,6 +39,7 @@ def certify(
     most_near_ties: float = MOST_NEAR_TIES,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
     resume: str | Path | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Pact:
     """The same pact with a certificate: a bound on the risk of what is in the file, with probability 1 - delta.
@@ -63,17 +64,26 @@ def certify(
     most_near_ties  an error where more than this share of the samples are near ties, in any arithmetic but as-run: the
            bound would be about rounding
     max_parameters  larger networks are refused before memory is allocated; raise it for a file that you trust
-    resume  a folder for what has been counted so far: the same call goes on from there after an interrupt
+    resume  a folder for what has been counted so far: the same call goes on from there after an interrupt, with
+           whatever engine
+    engine  whose workers count: netpact.runs.Processes(2), Ray("auto"). None: this process. The counts are the same
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta, form=form)  # bad options die before the work
     check_number(most_near_ties, where="most_near_ties", least=0, most=1)
     subject = open_subject(
-        pact, data, model=model, base=base, base_data=base_data, repeats=repeats, max_parameters=max_parameters
+        pact,
+        data,
+        model=model,
+        base=base,
+        base_data=base_data,
+        repeats=repeats,
+        max_parameters=max_parameters,
+        engine=engine,
+        resume=resume,
     )
     if arithmetic is not None:
         subject = subject.with_arithmetic(arithmetic)
-    kept = None if resume is None else keep_count(subject, Path(resume))
-    certificate = state_risk(subject, delta=delta, form=form, public_seed=public_seed, progress=progress, kept=kept)
+    certificate = state_risk(subject, delta=delta, form=form, public_seed=public_seed, progress=progress)
     refuse_near_ties(certificate, most=most_near_ties)
     return subject.pact.with_certificate(certificate)
 
@@ -93,24 +103,6 @@ def refuse_near_ties(certificate: Certificate, *, most: float) -> None:
     )
 
 
-def keep_count(subject: Subject, folder: Path) -> KeptCount:
-    """Where the count of this network on these samples is written down while it goes on."""
-    if subject.model is not None and not subject.module_sha256:
-        raise PactError(
-            "the code of the module is not identified, so what was counted before may be of other code",
-            where="resume",
-            hint="leave it out, or give the function that makes the module",
-        )
-    what = {
-        "message": subject.pact.message_sha256,
-        "samples": subject.ground.samples.fingerprint(),
-        "arithmetic": subject.header.arithmetic,
-        "base": "" if subject.base is None else subject.base.sha256,
-        "module": subject.module_sha256,
-    }
-    return KeptCount(folder, what)
-
-
 def state_risk(
     subject: Subject,
     *,
@@ -118,16 +110,15 @@ def state_risk(
     form: str = "exact",
     public_seed: str = "",
     progress: Progress | None = None,
-    kept: KeptCount | None = None,
 ) -> Certificate:
     """What certify states, about what was opened already."""
-    pact, source, module, ground = subject.pact, subject.data, subject.module, subject.ground
+    pact, source, ground = subject.pact, subject.data, subject.ground
     order = _find_order(subject, public_seed)
     refuse_computed_constants(source)
     helper = _state_hold_out(subject, delta=delta)
     version, arithmetic = subject.header.version, subject.header.arithmetic
-    counted = count_errors(module, ground.samples, arithmetic=arithmetic, progress=progress, kept=kept)
-    tested = None if source.test is None else count_errors(module, source.test, arithmetic=arithmetic)
+    counted = _count(subject, ground.samples, progress)
+    tested = None if source.test is None else _count(subject, source.test)
 
     def bound(which: str) -> float:
         return risk_bound(
@@ -172,6 +163,17 @@ def state_risk(
     )
 
 
+def _count(subject: Subject, samples: Samples, progress: Progress | None = None) -> ErrorCount:
+    return count_errors(
+        subject.module,
+        samples,
+        arithmetic=subject.header.arithmetic,
+        progress=progress,
+        network=subject.parcel,
+        execution=subject.execution,
+    )
+
+
 def _find_order(subject: Subject, public_seed: str) -> str:
     """What fixed the places of the samples: a key of certificates.ORDERS, or "" where places do not matter."""
     ground = subject.ground
@@ -204,7 +206,7 @@ def _state_hold_out(subject: Subject, *, delta: float) -> Helper | None:
             hint="take the helper that train_helper gave, or its file: the recipe goes into the certificate",
         )
     module = helper_module(base, base.recipe, subject.data, max_parameters=subject.max_parameters)
-    counted = count_errors(module, ground.samples, arithmetic=subject.header.arithmetic)
+    counted = count_errors(module, ground.samples, arithmetic=subject.header.arithmetic, execution=subject.execution)
     return Helper(
         name=make_name(base.name),
         sha256=base.sha256,

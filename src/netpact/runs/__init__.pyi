@@ -6,8 +6,11 @@ from netpact.runs.engine import TaskDone as TaskDone
 from netpact.runs.inline import ENGINES as ENGINES
 from netpact.runs.inline import Inline as Inline
 from netpact.runs.inline import engine_for as engine_for
+from netpact.runs.parcels import Parcel as Parcel
 from netpact.runs.processes import Processes as Processes
 from netpact.runs.processes import processors as processors
 from netpact.runs.store import MISSING as MISSING
+from netpact.runs.store import NoStore as NoStore
 from netpact.runs.store import ResultStore as ResultStore
+from netpact.runs.store import Store as Store
 from netpact.runs.task import Task as Task

@@ -12,8 +12,9 @@ from netpact.core.errors import PactError
 from netpact.core.version import __version__
 from netpact.runs.attempt import Attempt
 from netpact.runs.engine import Outcome, ProgressCallback
+from netpact.runs.parcels import Parcel
 from netpact.runs.serving import answer_call, read_answer, write_call
-from netpact.runs.store import ResultStore
+from netpact.runs.store import Store
 from netpact.runs.tally import Tally
 from netpact.runs.task import Task
 
@@ -44,7 +45,7 @@ class Ray:
         check_integer(self.jobs, where="jobs", least=0)
         check_integer(self.threads, where="threads", least=1)
 
-    def run(self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task], store: Store, progress: ProgressCallback | None = None) -> list[Outcome]:
         tally = Tally(tasks, store, progress)
         _refuse_scripts(tally)
         if tally.waiting:
@@ -80,19 +81,35 @@ class _Fleet:
             )
         self._most = engine.jobs or _QUEUED_FOR_EACH * room
         self._places: dict[Any, int] = {}
+        self._staying: dict[str, Any] = {}  # by name: where the cluster has a parcel's bytes, once on each node
 
     def work(self) -> None:
         try:
             while self._places or self.tally.waiting:
                 while len(self._places) < self._most and self.tally.waiting:
                     place = self.tally.waiting.popleft()
-                    self._places[self._call.remote(write_call(self.tally.tasks[place]), __version__)] = place
+                    self._places[self._send(self.tally.tasks[place])] = place
                 for answer in self._ray.wait(list(self._places), timeout=_LOOK_SECONDS)[0]:
                     self.tally.finish(self._places.pop(answer), self._receive(answer))
         finally:
             # Ctrl-C, a full disk, an error in the caller's progress function: nothing goes on in the cluster.
             for answer in self._places:
                 self._ray.cancel(answer, force=True)
+
+    def _send(self, task: Task) -> Any:
+        names = [one.name for one in task.parcels]
+        return self._call.remote(write_call(task), __version__, names, *map(self._put, task.parcels))
+
+    def _put(self, one: Parcel) -> Any:
+        if one.name in self._staying:
+            return self._staying[one.name]
+        import numpy as np
+
+        # An array is mapped into the worker from its node's memory; bytes would be copied for each task.
+        place = self._ray.put(np.frombuffer(one.content(), dtype=np.uint8))
+        if one.stays:
+            self._staying[one.name] = place
+        return place
 
     def _receive(self, answer: Any) -> Attempt:
         try:
@@ -109,11 +126,11 @@ class _Fleet:
             return Attempt(error=f"{type(error).__name__} while the cluster ran this task, tried twice: {first}")
 
 
-def _answer(call: bytes, version: str) -> bytes:
+def _answer(call: bytes, version: str, names: Sequence[str], *contents: Any) -> bytes:
     """On a node."""
     if version != __version__:
         raise PactError(f"this node has netpact {__version__}, the run is by {version}", where="ray")
-    return answer_call(call)
+    return answer_call(call, {name: memoryview(content) for name, content in zip(names, contents, strict=True)})
 
 
 def _refuse_scripts(tally: Tally) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from netpact.core.json import JsonValue
-from netpact.runs.store import ResultStore
+from netpact.runs.store import Store
 from netpact.runs.task import Task
 
 
@@ -39,12 +39,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """One more task is done: `done` of `total`, the last one named `key`."""
+    """One more task is done: `done` of `total`, the last one named `key`. error: why it failed, if it has."""
 
     done: int
     total: int
     key: str
     reused: bool
+    error: str | None = None
 
 
 ProgressCallback: TypeAlias = Callable[[TaskDone], None]
@@ -56,6 +57,4 @@ class Engine(Protocol):
     Outcomes come in the order of the tasks. A task that fails does not stop the others.
     """
 
-    def run(
-        self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None
-    ) -> list[Outcome]: ...
+    def run(self, tasks: Sequence[Task], store: Store, progress: ProgressCallback | None = None) -> list[Outcome]: ...

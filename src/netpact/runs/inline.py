@@ -9,8 +9,9 @@ from netpact.core.checks import check_integer
 from netpact.runs.attempt import attempt_call
 from netpact.runs.cluster import Ray
 from netpact.runs.engine import Engine, Outcome, ProgressCallback
+from netpact.runs.parcels import at_hand
 from netpact.runs.processes import Processes, processors
-from netpact.runs.store import ResultStore
+from netpact.runs.store import Store
 from netpact.runs.tally import Tally
 from netpact.runs.task import Task
 
@@ -22,12 +23,13 @@ class Inline:
     A task that kills its process takes the run with it here; what was finished stays in the store.
     """
 
-    def run(self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task], store: Store, progress: ProgressCallback | None = None) -> list[Outcome]:
         tally = Tally(tasks, store, progress)
         while tally.waiting:
             place = tally.waiting.popleft()
             task = tally.tasks[place]
-            tally.finish(place, attempt_call(task.function, task.fresh_arguments()))
+            with at_hand(task.parcels):
+                tally.finish(place, attempt_call(task.function, task.fresh_arguments()))
         return tally.outcomes()
 
 

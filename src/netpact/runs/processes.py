@@ -12,7 +12,7 @@ from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.runs.attempt import Attempt
 from netpact.runs.engine import Outcome, ProgressCallback
-from netpact.runs.store import ResultStore
+from netpact.runs.store import Store
 from netpact.runs.tally import Tally
 from netpact.runs.task import Task
 from netpact.runs.worker import Worker
@@ -36,7 +36,7 @@ class Processes:
         check_integer(self.jobs, where="jobs", least=1)
         check_integer(self.threads, where="threads", least=0)
 
-    def run(self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None = None) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task], store: Store, progress: ProgressCallback | None = None) -> list[Outcome]:
         crew = _Crew(Tally(tasks, store, progress), self)
         try:
             crew.work()

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from netpact.core.checks import check_number
 from netpact.core.errors import PactError
@@ -30,6 +30,24 @@ MISSING: Final = Missing.MISSING
 class StoredResult:
     result: JsonValue
     seconds: float
+
+
+class Store(Protocol):
+    """What an engine asks for results, and gives them to."""
+
+    def find(self, task: Task) -> StoredResult | None: ...
+
+    def put(self, task: Task, result: JsonValue, *, seconds: float) -> object: ...
+
+
+class NoStore:
+    """Keeps nothing: for work that nobody resumes."""
+
+    def find(self, task: Task) -> StoredResult | None:
+        return None
+
+    def put(self, task: Task, result: JsonValue, *, seconds: float) -> None:
+        pass
 
 
 class ResultStore:

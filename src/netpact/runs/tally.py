@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from netpact.core.errors import PactError
 from netpact.runs.attempt import Attempt
 from netpact.runs.engine import Outcome, ProgressCallback, TaskDone
-from netpact.runs.store import ResultStore
+from netpact.runs.store import Store
 from netpact.runs.task import Task
 
 
@@ -19,7 +19,7 @@ class Tally:
     waiting  places in `tasks` of those that have to be computed, first come first served
     """
 
-    def __init__(self, tasks: Sequence[Task], store: ResultStore, progress: ProgressCallback | None) -> None:
+    def __init__(self, tasks: Sequence[Task], store: Store, progress: ProgressCallback | None) -> None:
         self.tasks = tuple(tasks)
         twice = [key for key, count in Counter(task.key for task in self.tasks).items() if count > 1]
         if twice:
@@ -50,4 +50,6 @@ class Tally:
     def _note(self, place: int, outcome: Outcome) -> None:
         self._outcomes[place] = outcome
         if self._progress is not None:
-            self._progress(TaskDone(len(self._outcomes), len(self.tasks), outcome.task.key, outcome.reused))
+            self._progress(
+                TaskDone(len(self._outcomes), len(self.tasks), outcome.task.key, outcome.reused, outcome.error)
+            )

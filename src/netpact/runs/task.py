@@ -16,6 +16,7 @@ from typing import cast
 from netpact.core.checks import check_instance
 from netpact.core.errors import PactError, wrong_kind
 from netpact.core.json import JsonValue, decode_json, encode_json
+from netpact.runs.parcels import Parcel
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/=+,:@-]{0,199}")
 
@@ -28,6 +29,7 @@ class Task:
     function   stands at the top level of a module (or is a static method of a class there), so a worker can import it
     arguments  keyword arguments, plain JSON; copied, so that later changes by the caller have no effect
     version    the program's version; a result of another version is not reused
+    parcels    what the function needs beside: it finds them by their names, which are among the arguments
     """
 
     key: str
@@ -35,6 +37,7 @@ class Task:
     arguments: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
     _: KW_ONLY
     version: str
+    parcels: tuple[Parcel, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.key, str) or not _KEY.fullmatch(self.key):

@@ -12,7 +12,8 @@ from time import perf_counter
 from types import ModuleType
 
 from netpact.runs.attempt import Attempt
-from netpact.runs.serving import READY, read_answer, serve, write_call
+from netpact.runs.parcels import staying_after
+from netpact.runs.serving import READY, contents_of, read_answer, send_call, serve, write_call
 from netpact.runs.task import Task
 
 # Long enough for an interpreter with large libraries to shut down.
@@ -34,6 +35,7 @@ class Worker:
         self.connection, self._far_end = context.Pipe()
         self.process = context.Process(target=serve, args=(self._far_end,), daemon=False)
         self.ready = False
+        self._there: list[str] = []  # names of the parcels that stay with it
         self.take(task, place=place, tries=tries)
 
     def take(self, task: Task, *, place: int, tries: int) -> None:
@@ -98,9 +100,12 @@ class Worker:
         return perf_counter() - self._since
 
     def _send(self) -> None:
+        # What goes wrong in here is not the worker's fault.
+        call, contents = write_call(self._task), contents_of(self._task, but=self._there)
         # A worker that died meanwhile is found by the next receive().
         with suppress(OSError):
-            self.connection.send_bytes(write_call(self._task))
+            send_call(self.connection, call, contents)
+            self._there = staying_after(self._there, [one.name for one in self._task.parcels if one.stays])
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
+from netpact.cli.engine_options import ShardOptions
 from netpact.cli.hold_out_alone import AloneOptions, certify_alone, is_file
+from netpact.cli.interrupts import keeping, shards_in
 from netpact.cli.options import DataName, Delta, LimitOptions, PactOrModel, RunOptions
 from netpact.cli.options_of import option
 from netpact.cli.originals import FreshOptions, NetworkOptions
@@ -61,18 +62,11 @@ class StatementOptions:
         risk_bound(errors=0, samples=1, code_bits=0, delta=self.delta, form=self.form)  # before anything is opened
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountingOptions:
-    resume: Path | None = option(
-        None, "FOLDER", "For what has been counted so far; after an interrupt the same command goes on from there."
-    )
-
-
 def certify(
     file: PactOrModel,
     data: DataName,
     statement: StatementOptions,
-    counting: CountingOptions,
+    work: ShardOptions,
     networks: NetworkOptions,
     fresh: FreshOptions,
     limits: LimitOptions,
@@ -108,30 +102,25 @@ def certify(
     from netpact.certificates.wording import contradiction
     from netpact.cli.beside import print_statement, state_beside
     from netpact.cli.originals import open_case
-    from netpact.pacts.certification import keep_count, refuse_near_ties, state_risk
+    from netpact.pacts.certification import refuse_near_ties, state_risk
 
     run.set_threads()
+    engine = work.make_engine(run.threads)
     if not is_file(file):
-        record = certify_alone(str(file), data, statement, fresh, alone, show)
+        record = certify_alone(str(file), data, statement, fresh, alone, show, engine=engine, resume=work.resume)
         if run.json:
             print_json(record)
         return
     if alone.weights is not None or alone.out is not None:
         raise PactError("only for a MODEL, without a .pact file", where="--weights, --out", hint="leave it out")
-    case = open_case(file, data, networks, fresh, limits.limits())
+    case = open_case(file, data, networks, fresh, limits.limits(), engine=engine, resume=work.resume)
     warn_about(case.data)
     subject = case.subject(repeats=statement.repeats)
     if statement.arithmetic:
         subject = subject.with_arithmetic(statement.arithmetic)
-    kept = None if counting.resume is None else keep_count(subject, counting.resume)
-    with progress_bar("counting errors") as bar:
+    with keeping(shards_in(work.resume)), progress_bar("counting errors") as bar:
         certificate = state_risk(
-            subject,
-            delta=statement.delta,
-            form=statement.form,
-            public_seed=statement.public_seed,
-            progress=bar,
-            kept=kept,
+            subject, delta=statement.delta, form=statement.form, public_seed=statement.public_seed, progress=bar
         )
     refuse_near_ties(certificate, most=statement.most_near_ties)
     # Further statements that the file has already are about the same message, and stay.

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from netpact.cli.console import people, print_json, progress_bar, verdict_style
+from netpact.cli.engine_options import ShardOptions
 from netpact.cli.hold_out_alone import verify_alone
+from netpact.cli.interrupts import keeping, shards_in
 from netpact.cli.options import DataName, LimitOptions, PactFile, RunOptions
 from netpact.cli.options_of import option
 from netpact.cli.originals import FreshOptions, NetworkOptions
@@ -35,6 +37,7 @@ def verify(
     networks: NetworkOptions,
     fresh: FreshOptions,
     limits: VerifyLimits,
+    work: ShardOptions,
     run: RunOptions,
     show: StatementPage,
 ) -> int:
@@ -62,18 +65,21 @@ def verify(
     from netpact.pacts.verification import verify as check
 
     run.set_threads()
+    engine = work.make_engine(run.threads)
     if file.suffix == ".json":
-        return verify_alone(file, data, networks, fresh, limits.limits(), show, as_json=run.json)
+        return verify_alone(
+            file, data, networks, fresh, limits.limits(), show, as_json=run.json, engine=engine, resume=work.resume
+        )
     if retrain and networks.base is not None:
         raise PactError("with --retrain the helper is trained again, and no base is read", where="--base")
-    case = open_case(file, data, networks, fresh, limits.limits())
+    case = open_case(file, data, networks, fresh, limits.limits(), engine=engine, resume=work.resume)
     pact = case.pact
     if retrain:
         from netpact.pacts.priors import retrain_helper
 
         with progress_bar("training the helper again") as bar:
             case = replace(case, base=retrain_helper(pact, case.data, progress=bar, max_parameters=case.max_parameters))
-    with progress_bar("verifying") as bar:
+    with keeping(shards_in(work.resume)), progress_bar("verifying") as bar:
         verdict = check(pact, case.data, progress=bar, **case.opening)
     people.print(str(verdict), style=verdict_style(verdict), soft_wrap=True, markup=False)
     record = verdict.to_json()

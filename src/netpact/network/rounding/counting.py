@@ -1,4 +1,4 @@
-"""Counting errors so that every machine's count is covered: ties and near ties are errors."""
+"""Errors of a batch, counted so that every machine's count is covered: ties and near ties are errors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from torch import Tensor, nn
 
 from netpact.certificates.program import AS_RUN, WHOLE
 from netpact.core.errors import PactError
-from netpact.core.progress import Progress
-from netpact.datasets import Samples, mixed_batches
 from netpact.network.rounding.tolerance_run import Logits as Logits
 from netpact.network.rounding.tolerance_run import ToleranceRun as ToleranceRun
 from netpact.network.rounding.tolerance_run import are_same as are_same
 from netpact.network.rounding.tolerance_run import refuse_flushing as refuse_flushing
-
-_BATCH = 512  # more gains nothing, and progress would be reported too rarely
 
 
 @dataclass(frozen=True)
@@ -37,14 +33,6 @@ class ErrorCount:
     def __add__(self, other: ErrorCount) -> ErrorCount:
         mine, more = asdict(self), asdict(other)
         return ErrorCount(**{name: mine[name] + more[name] for name in mine})
-
-
-class Memory(Protocol):
-    """Keeps a count while it goes on; batch is the size of the batches."""
-
-    def read(self, *, batch: int) -> ErrorCount: ...
-
-    def write(self, counted: ErrorCount, *, batch: int, at_once: bool = False) -> None: ...
 
 
 class CountingRun(Protocol):
@@ -69,48 +57,10 @@ def open_run(module: nn.Module, arithmetic: str, *, patient: bool = True) -> Cou
     return AsRun(module) if arithmetic == AS_RUN else ToleranceRun(module, arithmetic, patient=patient)
 
 
-def count_errors(
-    module: nn.Module,
-    samples: Samples,
-    *,
-    arithmetic: str,
-    progress: Progress | None = None,
-    kept: Memory | None = None,
-) -> ErrorCount:
-    """How many samples are not proven to be classified rightly by every run in this precision.
-
-    A sample is right if its own logit minus its spread exceeds every other logit plus that one's spread. With
-    arithmetic as run: how many this program gets wrong.
-
-    kept  where a count that was interrupted goes on, and is written down; not with arithmetic as run
-    """
-    if arithmetic == AS_RUN:
-        from netpact.network.as_run_counting import count_as_run  # as above
-
-        return count_as_run(module, samples, progress=progress)
-    run = open_run(module, arithmetic, patient=False)
-    size = run.batch(samples.input_shape, most=_BATCH)
-    counted = ErrorCount(0, 0, 0) if kept is None else kept.read(batch=size)
-    passed = 0
-    for inputs, labels, places in mixed_batches(samples, size, turn=1):
-        passed += len(labels)
-        if passed > counted.samples:
-            counted += _count_batch(run, inputs, labels, places)
-            if kept is not None:
-                kept.write(counted, batch=size)
-        if progress is not None:
-            progress(passed, samples.count)
-    if not passed:
-        raise PactError("no samples to count errors on", where=samples.name)
-    run.finish()
-    if kept is not None:
-        kept.write(counted, batch=size, at_once=True)
-    return counted
-
-
-def _count_batch(
+def count_batch(
     run: CountingRun, inputs: NDArray[np.float32], labels: NDArray[np.int64], places: NDArray[np.int64]
 ) -> ErrorCount:
+    """A sample is right if its own logit minus its spread exceeds every other logit plus that one's spread."""
     logits, y = run.decide(inputs, places), torch.from_numpy(labels)
     refuse_bad_logits(logits, labels, places)
     surely = margins_between(logits.values - logits.spread, logits.values + logits.spread, y) > 0

@@ -53,6 +53,7 @@ class ToleranceRun:
 
     patient  False: `decide` may leave samples open that have a winner, if their bounds are far too wide and others like
              them were run entry by entry in vain
+    trials   how many more such samples are run entry by entry before the others are given up; None: all of them
     """
 
     def __init__(self, module: nn.Module, arithmetic: str, *, patient: bool = True) -> None:
@@ -65,7 +66,7 @@ class ToleranceRun:
         self._norms: dict[Any, Any] = {}  # of its layers
         self._first: tuple[Tensor, Tensor] | None = None  # some inputs of the first batch, and their logits
         self._runs = 0
-        self._trials_left = float("inf") if patient else _TRIALS
+        self.trials: int | None = None if patient else _TRIALS
         self._at_once: int | None = None
 
     def _refuse_lost_digits(self) -> None:
@@ -123,12 +124,13 @@ class ToleranceRun:
         if quick.values.dim() != 2 or quick.values.shape[1] < 2:
             return self._run_fully(inputs)
         unsure, far = ~has_winner(quick), _is_far(quick)
-        open_ = torch.nonzero(unsure & ~far if self._trials_left <= 0 else unsure).flatten()
+        open_ = torch.nonzero(unsure & ~far if self.trials == 0 else unsure).flatten()
         if not len(open_):
             return quick
         full = self._run_fully(inputs[open_])
         in_vain = ~has_winner(full)[far[open_]]
-        self._trials_left = self._trials_left - len(in_vain) if bool(in_vain.all()) else float("inf")
+        if self.trials is not None:
+            self.trials = max(0, self.trials - len(in_vain)) if bool(in_vain.all()) else None
         if not are_same(full.values, quick.values[open_]):
             raise PactError("a sample's logits depend on the other samples of its batch", where="network")
         return Logits(quick.values.index_copy(0, open_, full.values), quick.spread.index_copy(0, open_, full.spread))

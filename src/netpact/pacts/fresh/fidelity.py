@@ -18,6 +18,7 @@ from netpact.pacts.fresh.networks import (
     choose_arithmetic,
     compare_networks,
     open_pair,
+    pair_parcel,
     program_of,
     stated_arithmetic,
     tested_file,
@@ -53,7 +54,7 @@ def certify_fidelity(
     unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not used
     original_arithmetic  "float32" with rounding bounds, or "as-run", the default for a file that is certified as run
     repeats     declares that the distribution repeats values, as for certify
-    opening     model, base, base_data, max_parameters: as for certify
+    opening     model, base, base_data, max_parameters, engine, resume: as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
     subject = open_subject(pact, data, repeats=repeats, **opening)
@@ -77,7 +78,13 @@ def state_fidelity(
     drawn = draw(fresh, subject.data, labels=False, repeats=subject.repeats, base_data=subject.base_data).refuse_stale()
     own = tested_file(subject)
     runs = open_pair(subject, original, other.arithmetic)
-    counted = count_disagreements(*runs, drawn.samples, progress=progress)
+    counted = count_disagreements(
+        *runs,
+        drawn.samples,
+        progress=progress,
+        pair=pair_parcel(subject, original, other.arithmetic, runs),
+        execution=subject.execution,
+    )
     return FidelityCertificate(
         bound=risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=delta),
         delta=delta,
@@ -125,7 +132,8 @@ def check_fidelity(
 
     def count() -> Recount:
         runs = open_pair(subject, original, other.arithmetic)
-        return recount_disagreements(*runs, drawn.samples, progress)
+        pair = pair_parcel(subject, original, other.arithmetic, runs)
+        return recount_disagreements(*runs, drawn.samples, progress, pair=pair, execution=subject.execution)
 
     return check_fresh(
         certificate, drawn, reasons, called="unlabelled", count=count, own={"compressed": own, "original": other}

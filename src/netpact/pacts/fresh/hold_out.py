@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from torch import nn
 
@@ -26,8 +26,11 @@ from netpact.pacts.fresh.networks import (
 )
 from netpact.pacts.fresh.opening import open_labelled
 from netpact.pacts.priors import Opening, Subject, open_subject
+from netpact.pacts.priors.subject import execution_of
 from netpact.pacts.verification import Verdict
 from netpact.pacts.verification.recount import count_anew
+from netpact.runs.parcels import Parcel
+from netpact.shards import HERE, Execution
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,12 +58,19 @@ def certify_hold_out(
     data     what the network was trained on, and its test part: fresh samples that are among them are refused
     repeats  declares that the distribution repeats values, as for certify
     arithmetic  of a torch.nn.Module: "float32" with rounding bounds, the default, or "as-run"
-    opening  model, base, base_data, max_parameters: as for certify
+    opening  model, base, base_data, max_parameters, engine, resume: as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
     if isinstance(network, nn.Module):
         return state_hold_out(
-            network, fresh, as_data(data), delta=delta, repeats=repeats, arithmetic=arithmetic, progress=progress
+            network,
+            fresh,
+            as_data(data),
+            delta=delta,
+            repeats=repeats,
+            arithmetic=arithmetic,
+            execution=execution_of(opening),
+            progress=progress,
         )
     if arithmetic is not None:
         raise PactError("the message says how the network in a file is run", where="arithmetic", hint="leave it out")
@@ -77,14 +87,17 @@ def state_hold_out(
     repeats: bool,
     arithmetic: str | None = None,
     base_data: Samples | None = None,
+    execution: Execution = HERE,
     progress: Progress | None = None,
 ) -> HoldOutCertificate:
-    """What certify_hold_out states, about what was opened already."""
+    """What certify_hold_out states, about what was opened already. execution: of a network that is in no file."""
     module, tested, about = _open(network, data, arithmetic)
     used = network.base_data if isinstance(network, Subject) else base_data
     samples = open_labelled(fresh, classes=data.classes)
     drawn = draw(samples, data, labels=True, repeats=repeats, base_data=used).refuse_stale()
-    counted = count_errors(module, drawn.samples, arithmetic=tested.arithmetic, progress=progress)
+    counted = count_errors(
+        module, drawn.samples, arithmetic=tested.arithmetic, progress=progress, **_counting(network, execution)
+    )
     return HoldOutCertificate(
         bound=risk_bound(errors=counted.errors, samples=counted.samples, code_bits=0, delta=delta),
         delta=delta,
@@ -105,6 +118,18 @@ def _open(network: Subject | nn.Module, data: Data, arithmetic: str | None) -> t
     return ready_original(network, data), tested, "original"
 
 
+class _Counting(TypedDict):
+    network: Parcel | None
+    execution: Execution
+
+
+def _counting(network: Subject | nn.Module, execution: Execution) -> _Counting:
+    """Who counts, and what travels to workers."""
+    if isinstance(network, Subject):
+        return {"network": network.parcel, "execution": network.execution}
+    return {"network": None, "execution": execution}
+
+
 def verify_hold_out(
     stated: Pact | str | Path | HoldOutCertificate,
     fresh: object,
@@ -122,14 +147,18 @@ def verify_hold_out(
     if isinstance(stated, HoldOutCertificate):
         if original is None:
             raise PactError("a statement by itself needs the network that it is about", where="original")
-        return check_hold_out(stated, original, fresh, as_data(data), progress=progress)
+        return check_hold_out(
+            stated, original, fresh, as_data(data), progress=progress, execution=execution_of(opening)
+        )
     pact = as_pact(stated)
     about, certificate = ("file", pact.hold_out) if original is None else ("original", pact.original_hold_out)
     if certificate is None:
         return Verdict((f"the file has no hold-out statement about {_CALLED[about]}",), None)
     subject = open_as_stated(pact, data, certificate.fresh.repeats, **opening)
     network = subject if original is None else original
-    return check_hold_out(certificate, network, fresh, subject.data, subject.base_data, progress)
+    return check_hold_out(
+        certificate, network, fresh, subject.data, subject.base_data, progress, execution=subject.execution
+    )
 
 
 def check_hold_out(
@@ -139,8 +168,10 @@ def check_hold_out(
     data: Data,
     base_data: Samples | None = None,
     progress: Progress | None = None,
+    *,
+    execution: Execution = HERE,
 ) -> Verdict:
-    """What verify_hold_out checks, on what was opened already."""
+    """What verify_hold_out checks, on what was opened already. execution: of a network that is in no file."""
     module, tested, about = _open(network, data, stated_arithmetic(certificate.network.arithmetic))
     reasons = compare_networks(tested, certificate.network, _CALLED[about])
     if about != certificate.about:
@@ -154,6 +185,6 @@ def check_hold_out(
         drawn,
         reasons,
         called="hold-out",
-        count=lambda: count_anew(module, drawn.samples, tested.arithmetic, progress),
+        count=lambda: count_anew(module, drawn.samples, tested.arithmetic, progress, **_counting(network, execution)),
         own={"network": tested},
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from netpact.certificates import AS_RUN, Identified, Program
 from netpact.certificates.names import make_name
@@ -14,11 +13,15 @@ from netpact.core.checks import check_choice, check_instance
 from netpact.core.errors import PactError
 from netpact.datasets import Data
 from netpact.models import Architecture, is_as_built
-from netpact.models.tensors import delimit
+from netpact.models.tensors import hash_network as hash_network
+from netpact.models.tensors import tensors_of
 from netpact.network import CountingRun, open_run, this_program
 from netpact.network.adapting import adapt, is_adapted
 from netpact.network.refusals.hidden_state import hidden_tensors
+from netpact.network.travelling import module_parcel, open_pickle, write_pickle
 from netpact.pacts.priors import Subject
+from netpact.pacts.priors.travelling import open_network_there
+from netpact.runs.parcels import Content, Parcel
 
 ORIGINAL_ARITHMETIC = "float32"  # what PyTorch networks are trained and run in
 ORIGINAL_ARITHMETICS = (ORIGINAL_ARITHMETIC, AS_RUN)
@@ -55,6 +58,30 @@ def open_pair(subject: Subject, original: nn.Module, arithmetic: str) -> tuple[C
     return open_run(subject.module, subject.header.arithmetic), open_run(ready, arithmetic)
 
 
+def pair_parcel(
+    subject: Subject, original: nn.Module, arithmetic: str, runs: tuple[CountingRun, CountingRun]
+) -> Parcel:
+    """The same pair as it travels to workers: a message and a module, with the arithmetic of each."""
+    own, other = subject.parcel, module_parcel(ready_original(original, subject.data, subject))
+    given = {
+        "file": (own.content, subject.header.arithmetic),
+        "original": (other.content, arithmetic),
+    }
+    name = f"{own.name} in {subject.header.arithmetic}, {other.name} in {arithmetic}"
+
+    def pack(_: object) -> bytes:
+        return write_pickle({key: (content(), how) for key, (content, how) in given.items()})
+
+    return Parcel(name, lambda: runs, pack, open_pair_there, stays=True, lasting=own.lasting and other.lasting)
+
+
+def open_pair_there(content: Content) -> tuple[CountingRun, CountingRun]:
+    """In a worker."""
+    given = open_pickle(content)
+    (message, arithmetic), (module, other_arithmetic) = given["file"], given["original"]
+    return open_run(open_network_there(message), arithmetic), open_run(open_pickle(module), other_arithmetic)
+
+
 def tested_file(subject: Subject) -> Identified:
     name = subject.module_name or make_name(str(subject.header.architecture))
     return Identified(name=name, sha256=hash_network(subject.module), arithmetic=subject.header.arithmetic)
@@ -76,7 +103,7 @@ def check_original(original: nn.Module) -> None:
     problems = [
         f"{name}: outside parameters and buffers, so its hash would not cover it" for name in hidden_tensors(original)
     ]
-    for name, tensor in _tensors(original).items():
+    for name, tensor in tensors_of(original).items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
             problems.append(f"{name} is {tensor.dtype}, only {ORIGINAL_ARITHMETIC} is supported: use .float()")
         elif not bool(torch.isfinite(tensor).all()):
@@ -91,20 +118,3 @@ def name_network(module: nn.Module) -> str:
     if isinstance(stated, Architecture) and is_as_built(module, stated):
         return str(stated)
     return f"{type(module).__module__}:{type(module).__qualname__}"
-
-
-def hash_network(module: nn.Module) -> str:
-    """sha256 over name, type, shape and little-endian bytes of every parameter, then of every buffer.
-
-    Names are delimited, and type and shape tell how many bytes follow, so no two networks are hashed as one text.
-    """
-    digest = hashlib.sha256()
-    for name, tensor in _tensors(module).items():
-        array = tensor.detach().cpu().contiguous().numpy()
-        little = array.astype(array.dtype.newbyteorder("<"))
-        digest.update(f"{delimit(name)} {tensor.dtype} {tuple(tensor.shape)};".encode() + little.tobytes())
-    return digest.hexdigest()
-
-
-def _tensors(module: nn.Module) -> dict[str, Tensor]:
-    return {**dict(module.named_parameters()), **dict(module.named_buffers())}

@@ -17,6 +17,7 @@ from netpact.pacts.fresh.drawing import Drawn, compare_fresh, draw
 from netpact.pacts.fresh.networks import (
     compare_networks,
     open_pair,
+    pair_parcel,
     program_of,
     stated_arithmetic,
     tested_original,
@@ -44,7 +45,7 @@ def verify_original(
 ) -> Verdict:
     """Recount both parts, recompute both bounds with the second implementation, compare their sum.
 
-    opening  model, base, base_data, max_parameters: as for verify
+    opening  model, base, base_data, max_parameters, engine, resume: as for verify
     """
     pact = as_pact(pact)
     certificate = pact.original
@@ -67,7 +68,8 @@ def verify_original(
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
     runs = open_pair(subject, original, tested.arithmetic)
-    found = recount_disagreements(*runs, drawn.samples, progress)
+    pair = pair_parcel(subject, original, tested.arithmetic, runs)
+    found = recount_disagreements(*runs, drawn.samples, progress, pair=pair, execution=subject.execution)
     compare_errors("disagreements", found, certificate.disagreements, reasons, undecided)
     own_bound = _recompute(certificate, part.own_bound, reasons)
     if reasons or undecided:

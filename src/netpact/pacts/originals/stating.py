@@ -15,9 +15,10 @@ from netpact.models import OwnModel
 from netpact.pacts.certification import state_risk
 from netpact.pacts.fresh.disagreement import count_disagreements
 from netpact.pacts.fresh.drawing import draw
-from netpact.pacts.fresh.networks import choose_arithmetic, open_pair, program_of, tested_original
+from netpact.pacts.fresh.networks import choose_arithmetic, open_pair, pair_parcel, program_of, tested_original
 from netpact.pacts.fresh.opening import open_unlabelled
 from netpact.pacts.priors import Base, Subject, open_subject
+from netpact.runs import Engine
 
 
 def certify_original(
@@ -33,6 +34,8 @@ def certify_original(
     public_seed: str = "",
     original_arithmetic: str | None = None,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    engine: Engine | None = None,
+    resume: str | Path | None = None,
     progress: Progress | None = None,
 ) -> OriginalCertificate:
     """A bound on the risk of the original network, with probability 1 - delta over training and unlabelled samples.
@@ -49,9 +52,19 @@ def certify_original(
     repeats     declares that the distribution repeats values, as for certify: copies of inputs are counted as well
     original_arithmetic  "float32" with rounding bounds, or "as-run", the default for a file that is certified as run
     model       for a file that holds a user's own module: the function that makes it, as for certify
+    engine, resume  as for certify
     """
     risk_bound(errors=0, samples=1, code_bits=0, delta=delta)  # bad options die before the work
-    subject = open_subject(pact, data, model=model, base=base, repeats=repeats, max_parameters=max_parameters)
+    subject = open_subject(
+        pact,
+        data,
+        model=model,
+        base=base,
+        repeats=repeats,
+        max_parameters=max_parameters,
+        engine=engine,
+        resume=resume,
+    )
     return state_original(
         subject,
         original,
@@ -80,7 +93,8 @@ def state_original(
     half = delta / 2  # a power of two: no rounding
     compressed = state_risk(subject, delta=half, public_seed=public_seed)
     runs = open_pair(subject, original, tested.arithmetic)
-    counted = count_disagreements(*runs, drawn.samples, progress=progress)
+    pair = pair_parcel(subject, original, tested.arithmetic, runs)
+    counted = count_disagreements(*runs, drawn.samples, progress=progress, pair=pair, execution=subject.execution)
     share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
     return OriginalCertificate(
         bound=add_bounds(compressed_bound=compressed.bound, disagreement_bound=share),

@@ -23,6 +23,10 @@ from netpact.network.adapting import adapt
 from netpact.network.refusals.hidden_state import open_own_module
 from netpact.pacts.priors.base import Base, as_base
 from netpact.pacts.priors.ground import Ground, find_ground
+from netpact.pacts.priors.travelling import subject_parcel
+from netpact.runs import Engine
+from netpact.runs.parcels import Parcel
+from netpact.shards import HERE, Execution
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,7 @@ class Subject:
 
     repeats  the distribution is declared to repeat values
     helper   name of the helper network that a certificate states; "" where none does
+    execution  who goes through the samples, and where finished counts are kept
     """
 
     pact: Pact
@@ -44,6 +49,7 @@ class Subject:
     repeats: bool
     max_parameters: Limits | int
     helper: str = ""
+    execution: Execution = HERE
 
     def as_stated(self, certificate: Certificate) -> Subject:
         """What the certificate is about: whether values repeat, the inputs' constants, a helper."""
@@ -67,6 +73,11 @@ class Subject:
     def module(self) -> nn.Module:
         """The decoded network. The data must have its shapes, and a user's module must not hide state."""
         return self._network[0]
+
+    @cached_property
+    def parcel(self) -> Parcel:
+        """The decoded network as it travels to workers."""
+        return subject_parcel(self)
 
     @cached_property
     def ground(self) -> Ground:
@@ -138,12 +149,20 @@ class Subject:
 
 
 class Opening(TypedDict, total=False):
-    """What opens a file for verify and its relatives: the same keywords, with the same meaning."""
+    """What opens a file for verify and its relatives, and who counts: the same keywords, with the same meaning."""
 
     model: OwnModel | str | None
     base: Base | str | Path | None
     base_data: object
     max_parameters: Limits | int
+    engine: Engine | None
+    resume: str | Path | None
+
+
+def execution_of(opening: Opening) -> Execution:
+    """Who counts, where there is nothing to open."""
+    resume = opening.get("resume")
+    return Execution(opening.get("engine"), None if resume is None else Path(resume))
 
 
 def open_subject(
@@ -155,8 +174,14 @@ def open_subject(
     base_data: object = None,
     repeats: bool = False,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    engine: Engine | None = None,
+    resume: str | Path | None = None,
 ) -> Subject:
-    """Records stay what they are; names and paths are opened. Anything else is refused."""
+    """Records stay what they are; names and paths are opened. Anything else is refused.
+
+    engine  whose workers go through the samples; None: this process
+    resume  a folder for what has been counted so far
+    """
     return Subject(
         as_pact(pact),
         as_data(data),
@@ -165,4 +190,5 @@ def open_subject(
         None if base_data is None else as_data(base_data).train,
         repeats,
         max_parameters,
+        execution=execution_of({"engine": engine, "resume": resume}),
     )

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from torch import nn
-
 from netpact.certificates import Certificate, check_bound
 from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Compressed, Pact, as_pact
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
-from netpact.datasets import Data
+from netpact.datasets import Data, Samples
 from netpact.datasets.standardising import COMPUTED, looks_computed
 from netpact.models import OwnModel
 from netpact.pacts.priors import Base, Ground, Subject, open_subject
@@ -21,6 +19,7 @@ from netpact.pacts.verification.own_words import compare_module, in_own_words
 from netpact.pacts.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
 from netpact.pacts.verification.recount import Recount, count_anew
 from netpact.pacts.verification.verdict import Verdict
+from netpact.runs import Engine
 
 
 def verify(
@@ -31,6 +30,8 @@ def verify(
     base: Base | str | Path | None = None,
     base_data: object = None,
     max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    engine: Engine | None = None,
+    resume: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
     """Decode, recount, recompute, compare. A file that does not decode raises PactError; a false statement is refused.
@@ -38,10 +39,20 @@ def verify(
     pact  a Pact, or the path of a .pact file
     base  the base network that the certificate names, as open_base gives it, or its file; or a helper as retrain_helper
           gives it, which need not be the stated one bit for bit: errors are counted with this one
+    engine, resume  as for certify: whose workers count, and a folder for what has been counted so far
     """
     pact = as_pact(pact)
     certificate = pact.certificate
-    subject = open_subject(pact, data, model=model, base=base, base_data=base_data, max_parameters=max_parameters)
+    subject = open_subject(
+        pact,
+        data,
+        model=model,
+        base=base,
+        base_data=base_data,
+        max_parameters=max_parameters,
+        engine=engine,
+        resume=resume,
+    )
     if certificate is None:
         return Verdict(("the file has no certificate",), None)
     return check_risk(subject.as_stated(certificate), certificate, progress)
@@ -56,7 +67,7 @@ def check_risk(subject: Subject, certificate: Certificate, progress: Progress | 
         return Verdict(tuple(reasons), certificate)
     if source.standardised is not None and looks_computed(source.train):
         return Verdict((f"{source.standardised}: {COMPUTED}",), certificate)
-    module = subject.module
+    subject.module  # noqa: B018 - an error in it comes before those of the base
     # Decoding has settled whether the message needs a base: one that does cannot do without, and the other way round.
     try:
         ground = subject.ground
@@ -69,7 +80,7 @@ def check_risk(subject: Subject, certificate: Certificate, progress: Progress | 
     reasons += other + _compare_copies(certificate, ground) + compare_order(certificate, ground, source.train)
     if reasons:
         return Verdict(tuple(reasons), certificate)
-    found = count_anew(module, ground.samples, certificate.arithmetic, progress)
+    found = _recount(subject, ground.samples, certificate, progress)
     errors, samples = found.errors, found.samples
     if samples != certificate.samples:
         which = "training samples" + (" without copies" if ground.copies and not certificate.repeats else "")
@@ -82,7 +93,7 @@ def check_risk(subject: Subject, certificate: Certificate, progress: Progress | 
     hold_out = check_hold_out(certificate, subject, reasons, undecided)
     # Of a helper that came out otherwise the test errors were never stated.
     same = base is None or not base.retrained or given == SAME_HELPER
-    tested = _check_test(module, source, certificate, reasons if same else [])
+    tested = _check_test(subject, certificate, reasons if same else [])
     test_error = None if tested is None else tested.errors / tested.samples
     if reasons or undecided:
         return Verdict(
@@ -161,11 +172,23 @@ def _recompute(certificate: Certificate, reasons: list[str]) -> float:
     return own_bound
 
 
-def _check_test(module: nn.Module, data: Data, certificate: Certificate, reasons: list[str]) -> Recount | None:
+def _recount(subject: Subject, samples: Samples, certificate: Certificate, progress: Progress | None = None) -> Recount:
+    return count_anew(
+        subject.module,
+        samples,
+        certificate.arithmetic,
+        progress,
+        network=subject.parcel,
+        execution=subject.execution,
+    )
+
+
+def _check_test(subject: Subject, certificate: Certificate, reasons: list[str]) -> Recount | None:
     """The test errors found here. They are no part of the bound, but a stated number must be true as well."""
+    data = subject.data
     if data.test is None:
         return None
-    found = count_anew(module, data.test, certificate.arithmetic)
+    found = _recount(subject, data.test, certificate)
     if certificate.test_errors is not None:
         for what, own, stated in (
             ("the test data's fingerprint", data.test.fingerprint(), certificate.test_fingerprint),

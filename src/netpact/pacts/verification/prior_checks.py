@@ -84,7 +84,7 @@ def check_hold_out(
     except PactError as error:
         reasons.append(f"the helper is not what its recipe says: {error.where}: {error.what}")
         return None
-    found = count_anew(module, ground.samples, certificate.arithmetic)
+    found = count_anew(module, ground.samples, certificate.arithmetic, execution=subject.execution)
     compare_errors("errors of the helper", found, stated.errors, reasons, undecided)
     opinion = check_bound(
         errors=stated.errors,
