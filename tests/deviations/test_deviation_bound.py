@@ -148,28 +148,80 @@ def own_data() -> Data:
     return Data("own", 6, ArraySamples(x, np.arange(8) % 6, "own", 6))
 
 
-@pytest.mark.parametrize(
-    ("call", "problem"),
-    [
-        (lambda m, x: functional.prelu(m.fc(x), m.fc.bias), "prelu by a parameter or buffer outside its layer"),
-        (lambda m, x: m.fc(x) + torch.ones(6).to(x.dtype), "add of a Tensor that does not come from the input"),
-        (lambda m, x: functional.linear(m.fc(x), m.fc.weight), "linear by a parameter or buffer outside its layer"),
-        (lambda m, x: m.fc(x) + torch.tanh(m.fc.bias), "the operation tanh uses a parameter or buffer"),
-        (lambda m, x: m.fc(x + x.mean(dim=0, keepdim=True)), "depend on the other samples"),
-    ],
-)
-def test_ways_around_a_layer_are_refused(call: Callable[[Any, Tensor], Tensor], problem: str) -> None:
-    module = Own(call)
-    with pytest.raises(PactError, match=problem):
+WAYS_AROUND: dict[str, Callable[[Any, Tensor], Tensor]] = {
+    "prelu by a parameter or buffer outside its layer": lambda m, x: functional.prelu(m.fc(x), m.fc.bias),
+    "add of a Tensor that does not come from the input": lambda m, x: m.fc(x) + torch.ones(6).to(x.dtype),
+    "linear by a parameter or buffer outside its layer": lambda m, x: functional.linear(m.fc(x), m.fc.weight),
+    "the operation tanh uses a parameter or buffer outside its layer": lambda m, x: m.fc(x) + torch.tanh(m.fc.bias),
+    "the operation neg uses a parameter or buffer outside its layer": lambda m, x: m.fc(x) - (-m.held[0]),
+}
+
+
+@pytest.mark.parametrize("problem", WAYS_AROUND)
+def test_ways_around_a_layer_have_no_bound(problem: str) -> None:
+    """What was measured is there, and what has no rule is named; nothing looks like a bound."""
+    module: Any = Own(WAYS_AROUND[problem])
+    module.held = [module.fc.bias]
+    other: Any = disturb(module, 0.01, torch.Generator().manual_seed(0))
+    other.held = [other.fc.bias]
+    if "neg" not in problem:
+        deviation = deviation_bound(module, other, own_data())
+        assert deviation.unruled == (problem,)
+        assert bool(np.isinf(deviation.bounds).all())
+        assert bool((deviation.measured > 0).all())
+        assert [part.name for part in deviation.layers] == ["fc"]
+        return
+    layers = {"fc": compare(run=module.fc, other=other.fc)}
+    walker = Walker(module, layers, arithmetic="float32", other_arithmetic="float32")
+    with pytest.raises(PactError, match="outside its layer"):
+        walker(next(iter(own_data().train.batches(4)))[0])
+
+
+def test_a_network_that_mixes_samples_is_refused() -> None:
+    module = Own(lambda m, x: m.fc(x + x.mean(dim=0, keepdim=True)))
+    with pytest.raises(PactError, match="depend on the other samples"):
         deviation_bound(module, copy.deepcopy(module), own_data())
 
 
 def test_all_problems_are_named_at_once() -> None:
     module = Own(lambda m, x: functional.prelu(m.fc(x + torch.ones(6).to(x.dtype)), m.fc.bias))
-    with pytest.raises(PactError) as caught:
-        deviation_bound(module, copy.deepcopy(module), own_data())
-    assert "add of a Tensor" in caught.value.what
-    assert "prelu by a parameter" in caught.value.what
+    deviation = deviation_bound(module, copy.deepcopy(module), own_data())
+    assert [words.split()[0] for words in deviation.unruled] == ["add", "prelu"]
+    assert "no deviation bound" in str(deviation)
+    assert all(words in str(deviation) for words in deviation.unruled)
+    assert "at most inf" not in str(deviation)
+
+
+def test_integers_that_an_operation_without_a_rule_gave_make_no_bound() -> None:
+    """Which entry is the largest may differ between the networks; what it picks is within no bound."""
+    module = Own(lambda m, x: m.fc(x) + functional.embedding(m.fc(x).argmax(1), m.fc.weight))
+    deviation = deviation_bound(module, copy.deepcopy(module), own_data())
+    assert deviation.unruled == ("argmax",)
+    assert bool(np.isinf(deviation.bounds).all())
+
+
+def test_samples_without_a_bound_beside_others() -> None:
+    """A divisor that may vanish for one sample: that one has no bound, and the others keep theirs."""
+    module = Own(lambda m, x: m.fc(x) / m.fc(x)[:, :1])
+    with torch.no_grad():
+        module.fc.weight.copy_(torch.eye(6))
+        module.fc.bias.zero_()
+    x = np.full((6, 6), 0.25, dtype=np.float32)
+    x[1, 0] = 2**-10
+    compressed = copy.deepcopy(module)
+    with torch.no_grad():
+        compressed.fc.bias.add_(2**-11)
+    deviation = deviation_bound(module, compressed, (x, np.arange(6)))
+    assert np.isinf(deviation.bounds).tolist() == [place == 1 for place in range(6)]
+    assert "no bound for 1 samples" in str(deviation)
+    two = DeviationBound(np.array([1.0, np.inf, 3.0]), np.array([0.5, 2.0, 1.0]), deviation.layers, "x")
+    assert two.unbounded == 1
+    assert "on 2 of these 3 samples of x the logits differ by at most 3 (median 3)" in str(two)
+    assert list(two.to_json()["promised"].values()) == [1.0, 3.0, 3.0, None, None]  # type: ignore[attr-defined]
+    none = DeviationBound(np.array([np.inf]), np.array([0.5]), deviation.layers, "x")
+    assert str(none).startswith("no deviation bound on these 1 samples of x: an activation may overflow")
+    with pytest.raises(PactError, match="leave no bound"):
+        DeviationBound(np.array([1.0]), np.array([0.5]), (), "x", ("lstm",))
 
 
 def test_networks_that_cannot_be_compared() -> None:

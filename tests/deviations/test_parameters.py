@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from netpact.core.errors import PactError
 from netpact.deviations import deviation_bound
 from netpact.deviations.deviation import Walk, make_deviation
 from netpact.network.rounding.tolerance import make_spread, rounding
@@ -104,11 +103,3 @@ def test_numbers_that_differ_make_no_integers() -> None:
         walk = Walk(own, own)
         make_deviation(make_spread(whole, 0 * whole), torch.ones(2, dtype=torch.float64), walk).long()
     assert walk.problems() == ["long of numbers that differ"]
-
-
-def test_attention_is_named() -> None:
-    module, other = pair(lambda m, x: m.look(x[:, None], x[:, None], x[:, None])[0][:, 0])
-    for part in (module, other):
-        part.look = nn.MultiheadAttention(6, 2, batch_first=True)
-    with pytest.raises(PactError, match="multi_head_attention_forward"):
-        deviation_bound(module, other, (X, Y))

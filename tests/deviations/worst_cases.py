@@ -74,6 +74,10 @@ def pair(case: Worst) -> tuple[nn.Module, nn.Module, Tensor]:
     return Chosen(case, step=0.0).eval(), Chosen(case, step=STEP).eval(), torch.zeros(1, 1)
 
 
+def look(query: Tensor, keys: Tensor, values: Tensor | None = None) -> Tensor:
+    return functional.scaled_dot_product_attention(query, keys, keys if values is None else values)
+
+
 FLAT, MAPS, SOLID = (4,), (2, 4, 4), (2, 2, 4, 2)
 CORNER = ((0, 0, 0),)
 HALF = STEP / 2
@@ -154,6 +158,9 @@ WORST: dict[str, Worst] = {
     "reciprocal": Worst((1,), torch.reciprocal, h=-4.0),
     "softmax": Worst((1,), lambda x: torch.cat([x, -x], dim=1).softmax(1), h=-HALF),
     "log_softmax": Worst((1,), lambda x: torch.cat([x, -x], dim=1).log_softmax(1), h=20.0),
+    "scaled_dot_product_attention": Worst(
+        (1, 1), lambda x: look(x, torch.cat([1 + 0 * x, -1 + 0 * x], dim=1)), h=-HALF
+    ),
     "layer_norm": Worst((1,), lambda x: functional.layer_norm(torch.cat([x, -x], dim=1), (2,), eps=1.0)),
     "rms_norm": Worst((1,), lambda x: functional.rms_norm(torch.cat([x, x], dim=1), (2,), eps=1.0)),
     "group_norm": Worst((1,), lambda x: functional.group_norm(torch.cat([x, -x], dim=1), 1, eps=1.0)),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from zoo.networks import ZOO, labelled, make
 
-from netpact import Pact, Quantize, as_data, certify, compress, measure, seal, trace
+from netpact import Pact, Quantize, as_data, certify, compress, deviation_bound, measure, seal, trace
 from netpact.measurements import MeasureOptions
 from netpact.network import Network
 from netpact.network.layer_table import describe_layers
@@ -78,3 +78,15 @@ def test_they_are_described_and_measured(name: str) -> None:
     found = measure(network, data, MeasureOptions(samples=2, draws=1))
     assert found.layers
     assert bool(network.others) == any(words.startswith("left out") for words in found.warnings)
+
+
+@pytest.mark.parametrize("name", [name for name in ZOO if name != "ResNet-56"])  # which takes longer
+def test_deviation_bounds_name_what_has_no_rule(name: str) -> None:
+    """Finite for all networks that have a rule for everything: 16 bits are close enough for their norms."""
+    network, entry = traced(name), ZOO[name]
+    data = as_data(labelled(name, SAMPLES), classes=entry.classes)
+    found = deviation_bound(network, compress(network, Quantize(bits=16), arithmetic=entry.arithmetic), data)
+    assert found.unruled == UNRULED.get(name, ())
+    assert (found.measured <= found.bounds).all()
+    assert np.isfinite(found.bounds).all() == (not found.unruled)
+    assert ("no deviation bound" in str(found)) == bool(found.unruled)

@@ -74,22 +74,38 @@ def averaging_norm(average: Callable[[Tensor], Tensor], shape: tuple[int, ...]) 
 
 
 def copying_norm(move: Callable[[Tensor], Tensor | tuple[Tensor, ...]], shape: tuple[int, ...]) -> list[float] | None:
-    """The norm of a map that moves, copies or drops entries, for each tensor it returns; None if it mixes samples.
+    """The norm of a map that moves, copies or drops entries, for each tensor it returns; None if it mixes samples."""
+    found = follow_moves(move, shape)
+    return None if found is None or any(axis for _, axis in found) else [norm for norm, _ in found]
+
+
+def follow_moves(
+    move: Callable[[Tensor], Tensor | tuple[Tensor, ...]], shape: tuple[int, ...], axis: int = 0
+) -> list[tuple[float, int]] | None:
+    """The norm of a map that moves, copies or drops entries, and the axis that counts the samples behind it.
 
         |A|_2 = sqrt(the largest number of copies of one entry), because A^T A is diagonal
 
-    The map is applied to the numbers of the entries, so the answer needs no knowledge of it. Zeros are padding.
+    For each tensor that it returns; None if one of them has no axis for the samples. The map is applied to the numbers
+    of the entries, so the answer needs no knowledge of it. Zeros are padding. axis: that of the samples before it.
     """
-    count = math.prod(shape)
+    count, samples = math.prod(shape), shape[axis]
+    owners = torch.arange(samples).reshape(-1, *(1,) * (len(shape) - axis - 1)).expand(shape).reshape(-1)
     moved = move(torch.arange(1, count + 1, dtype=torch.float64).reshape(shape))
-    norms = []
+    found = []
     for part in moved if isinstance(moved, (tuple, list)) else (moved,):
-        if part.dim() < 1 or len(part) != shape[0]:
+        numbers = part.detach().long()
+        there = numbers > 0
+        owner = owners[(numbers - 1).clamp(min=0)]
+        places = (
+            place
+            for place in range(part.dim())
+            if part.shape[place] == samples
+            and bool((~there | (owner == torch.arange(samples).reshape(-1, *(1,) * (part.dim() - place - 1)))).all())
+        )
+        place = next(places, None)
+        if place is None:
             return None
-        numbers = part.detach().reshape(len(part), -1).long()
-        sample = torch.div(numbers - 1, count // shape[0], rounding_mode="floor")
-        if bool(((numbers > 0) & (sample != torch.arange(len(part))[:, None])).any()):
-            return None
-        copies = torch.bincount(numbers[numbers > 0], minlength=1)
-        norms.append(round_up_float(math.sqrt(int(copies.max()))))
-    return norms
+        copies = torch.bincount(numbers[there], minlength=1)
+        found.append((round_up_float(math.sqrt(int(copies.max()))), place))
+    return found

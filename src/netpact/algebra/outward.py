@@ -34,6 +34,24 @@ def norm_up(tensor: Tensor) -> Tensor:
     return norm * (1 + (rows.shape[1] + _FEW) * _UNIT) + _VANISHING
 
 
+def matrix_norms_up(matrices: Tensor) -> Tensor:
+    """The operator norm of each matrix, the last two axes, from above: never more than the root of the sum of squares.
+
+        |A|^8 <= |(A^T A)^4|_2 <= |(A^T A)^4|_F        at most n^(1/16) too large, n the lesser side
+
+    A is divided by |A|_F first: then a product of k terms is off by at most k u in this norm.
+    """
+    tall = matrices if matrices.shape[-2] >= matrices.shape[-1] else matrices.mT
+    scale = torch.linalg.vector_norm(tall, dim=(-2, -1), keepdim=True)
+    unit = tall / scale.clamp(min=_VANISHING)
+    slack = (sum(tall.shape[-2:]) + _FEW) * _UNIT
+    gram = unit.mT @ unit
+    square = gram @ gram
+    fourth = torch.linalg.vector_norm(square @ square, dim=(-2, -1)) + slack
+    root = ((fourth.sqrt() + slack).sqrt() + slack).sqrt().clamp(max=1.0)
+    return root * scale[..., 0, 0] * (1 + (tall.shape[-2] * tall.shape[-1] + _FEW) * _UNIT) + _VANISHING
+
+
 def length_up(vector: Tensor) -> float:
     """The l2 norm of all entries of one tensor, from above; exactly 0 for zeros."""
     if not bool(vector.any()):

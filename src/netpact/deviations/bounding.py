@@ -66,19 +66,20 @@ def deviation_bound(
     layers = _compare_layers(network, run.module, twin.module)
     walker = Walker(run.module, layers, arithmetic=run.arithmetic, other_arithmetic=twin.arithmetic, other=twin.module)
     plain = copy.deepcopy(other).double().eval()
-    bounds, measured, seen = [], [], 0
+    bounds, measured, unruled, seen = [], [], set[str](), 0
     for inputs, _ in source.train.batches(min(_BATCH, samples_at_once(plain, source.input_shape))):
-        walked = walker(inputs)
+        walked = walker.follow(inputs)
         with torch.no_grad():
             found = torch.linalg.vector_norm(plain(torch.from_numpy(inputs).double()) - walked.values, dim=1)
         bound = _with_own_rounding(walked)
         for gap in (run.gap, twin.gap):
             bound = bound if gap is None else round_up(bound + gap(inputs))
-        refuse_overflow(bound, first=seen)
+        bound = bound.nan_to_num(nan=torch.inf, posinf=torch.inf)
         refuse_violation(found, bound, walked, first=seen)
         if not seen:
             _refuse_other_arithmetic(network.module, other, inputs, bound)
         bounds.append(bound.numpy())
+        unruled |= {*walked.unruled}
         measured.append(found.numpy())
         seen += len(inputs)
         if progress is not None:
@@ -86,7 +87,9 @@ def deviation_bound(
     rows = tuple(
         LayerPart(name, known.size.gain, known.distance.weights, known.distance.shift) for name, known in layers.items()
     )
-    return DeviationBound(np.concatenate(bounds), np.concatenate(measured), rows, source.train.name)
+    return DeviationBound(
+        np.concatenate(bounds), np.concatenate(measured), rows, source.train.name, tuple(sorted(unruled))
+    )
 
 
 promised_error = deviation_bound  # its former name
@@ -151,17 +154,6 @@ def check_same_structure(first: nn.Module, second: nn.Module) -> None:
             where="compressed",
             hint="one network under two sets of weights is compared; the file may have low-rank, CP or Tucker layers "
             "in place of dense ones and, for a deviation bound, folded batch norm, fewer components and fewer channels",
-        )
-
-
-def refuse_overflow(bound: torch.Tensor, *, first: int) -> None:
-    bad = torch.nonzero(~torch.isfinite(bound))
-    if len(bad):
-        raise PactError(
-            "an activation of one of the networks may overflow its precision, or a divisor may vanish: nothing can be "
-            "said about their distance",
-            where=f"sample {first + int(bad[0])}",
-            hint="scale the inputs or weights down, or use float64",
         )
 
 

@@ -37,14 +37,29 @@ from netpact.network.rounding.tolerance import (
 
 @dataclass
 class Walk:
-    """One run: the precision of the other network, and what was met that has no rule."""
+    """One run: the precision of the other network, and what was met that has no rule.
+
+    layers  what is known of the layers within an operation, for all batches
+    """
 
     own: Rounding
     other: Rounding
     unknown: list[str] = field(default_factory=list)
+    layers: dict[Any, Any] = field(default_factory=dict)
 
     def problems(self) -> list[str]:
         return sorted({*self.own.unknown, *self.unknown})
+
+
+class OutsideLayerError(PactError):
+    """Something was computed from parameters alone, where only the layer that owns them can be followed."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(
+            f"the operation {operation} uses a parameter or buffer outside its layer",
+            where="network",
+            hint="let only the layer that owns a tensor use it",
+        )
 
 
 class Followed(Tensor):
@@ -60,11 +75,15 @@ class Followed(Tensor):
 
 
 class Deviation(Followed):
-    """A tensor of the network that is run, and a bound for each sample on where the other network's tensor is."""
+    """A tensor of the network that is run, and a bound for each sample on where the other network's tensor is.
+
+    axis  the one that counts the samples: nearly always the first
+    """
 
     held: Spread
     bound: Tensor
     walk: Walk
+    axis: int
 
 
 class LayerTensor(Followed):
@@ -103,17 +122,13 @@ class Strays(TorchFunctionMode):
             for tensor in tensors_in((args, kwargs)):
                 if not isinstance(tensor, (Followed, Spread)) and tensor.untyped_storage()._cdata in self._own:
                     name = getattr(func, "__name__", str(func))
-                    raise PactError(
-                        f"the operation {name} uses a parameter or buffer outside its layer",
-                        where="network",
-                        hint="let only the layer that owns a tensor use it",
-                    )
+                    raise OutsideLayerError(name)
         return func(*args, **(kwargs or {}))
 
 
-def make_deviation(held: Spread, bound: Tensor, walk: Walk) -> Deviation:
+def make_deviation(held: Spread, bound: Tensor, walk: Walk, axis: int = 0) -> Deviation:
     wrapped = value_of(held).as_subclass(Deviation)
-    wrapped.held, wrapped.bound, wrapped.walk = held, bound, walk
+    wrapped.held, wrapped.bound, wrapped.walk, wrapped.axis = held, bound, walk, axis
     return wrapped
 
 
@@ -124,9 +139,13 @@ def size_of(held: Spread) -> Tensor:
 
 @dataclass(frozen=True)
 class Walked(Logits):
-    """One batch of logits of the network that was run, and for each sample how far the other network's may be."""
+    """One batch of logits of the network that was run, and for each sample how far the other network's may be.
+
+    unruled  operations without a rule: where there are any, no bound is finite
+    """
 
     bound: Tensor
+    unruled: tuple[str, ...] = ()
 
 
 class Walker:
@@ -147,11 +166,12 @@ class Walker:
         other_arithmetic: str,
         other: nn.Module | None = None,
     ) -> None:
-        self._module = copy.deepcopy(module).double().eval()
+        self._given, self._module = module, copy.deepcopy(module).double().eval()
         self._arithmetic = arithmetic
         with rounding(other_arithmetic) as found:
             self._other = found
         self._seen = 0
+        self._layers: dict[Any, Any] = {}
         self._strays = Strays(self._module)
         parts = dict(self._module.named_modules())
         for name, bounds in layers.items():
@@ -164,11 +184,23 @@ class Walker:
                     if tensor is not None:
                         tensors[key] = make_parameter(tensor, twins.get(f"{name}.{key}".lstrip(".")))
 
-    @torch.no_grad()
     def __call__(self, inputs: NDArray[np.float32]) -> Walked:
+        """One batch; refused where an operation has no rule."""
+        walked = self.follow(inputs)
+        if walked.unruled:
+            raise PactError(
+                "no bound on the difference of two networks is known for:\n  " + "\n  ".join(walked.unruled),
+                where="network",
+                hint="docs/deviations.md lists what is supported",
+            )
+        return walked
+
+    @torch.no_grad()
+    def follow(self, inputs: NDArray[np.float32]) -> Walked:
+        """One batch; with infinite bounds, and their names, where operations have no rule."""
         x = torch.from_numpy(inputs).double()
         with rounding(self._arithmetic, collect=True) as own:
-            walk = Walk(own, self._other)
+            walk = Walk(own, self._other, layers=self._layers)
             flushed = flushed_part(torch.from_numpy(inputs))
             start = make_spread(x.clone(), own.limit(flushed, x.abs()))
             # The other network's machine may flush the same numbers, or not.
@@ -178,20 +210,27 @@ class Walker:
                     logits = self._module(make_deviation(start, bound, walk))
             except BadSampleError as error:
                 raise error.at(self._seen + error.row) from error
+            except OutsideLayerError as error:
+                walk.unknown.append(error.what)
         self._seen += len(x)
         if problems := walk.problems():
-            raise PactError(
-                "no bound on the difference of two networks is known for:\n  " + "\n  ".join(problems),
-                where="network",
-                hint="docs/deviations.md lists what is supported",
-            )
+            return self._without_bound(x, problems)
         if not isinstance(logits, Deviation):
             raise PactError("the network does not return one tensor of logits computed from its input", where="network")
+        if logits.axis:
+            return self._without_bound(x, ["logits whose first axis does not count the samples"])
         # Nothing is known of what may overflow; infinity times zero is no number at all.
         spread, bound = (
             found.nan_to_num(nan=torch.inf, posinf=torch.inf) for found in (logits.held.spread, logits.bound)
         )
         return Walked(value_of(logits.held), spread, bound)
+
+    def _without_bound(self, x: Tensor, problems: list[str]) -> Walked:
+        """Whatever was found on the way: an operation without a rule may have led anywhere, by integers too."""
+        logits = copy.deepcopy(self._given).double().eval()(x)
+        return Walked(
+            logits, torch.zeros_like(logits), torch.full((len(x),), torch.inf, dtype=torch.float64), tuple(problems)
+        )
 
 
 def _through_layer(strays: Strays, name: str, layer: nn.Module, bounds: LayerBounds, x: Any) -> Any:

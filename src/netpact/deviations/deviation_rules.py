@@ -17,23 +17,24 @@ from netpact.algebra.lipschitz import (
     Sides,
     adaptive_pool_constant,
     averaging_norm,
-    copying_norm,
+    follow_moves,
     max_pool_constant,
     mixes_samples,
 )
-from netpact.algebra.outward import norm_up, round_up, round_up_float
-from netpact.core.errors import PactError
+from netpact.algebra.outward import norm_up, round_up
+from netpact.deviations.attention_rules import ATTENTION_RULES
 from netpact.deviations.deviation import (
     Deviation,
     Followed,
     LayerTensor,
+    OutsideLayerError,
     Walk,
     make_deviation,
     make_parameter,
     size_of,
 )
 from netpact.deviations.sample_rules import SAMPLE_RULES, operand, product, quotient, same
-from netpact.deviations.step import Step, as_deviation
+from netpact.deviations.step import Placed, Step, as_deviation
 from netpact.network.nested import map_tensors, tensors_in
 from netpact.network.rounding.norms import NORMS
 from netpact.network.rounding.pointwise import POINTWISE, describe, overflow_limits
@@ -60,11 +61,7 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     ):
         return _moved(func, args, kwargs, result)
     if not walks:
-        raise PactError(
-            f"the operation {name} uses a parameter or buffer outside its layer",
-            where="network",
-            hint="let only the layer that owns a tensor use it",
-        )
+        raise OutsideLayerError(name)
     walk = walks[0]
     if len(walk.own.unknown) > refused_before:
         return _pack(result, math.inf, walk)
@@ -78,12 +75,14 @@ def apply_rule(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             raise NoRuleError("")
         if name not in _OF_MANY and len(found) - len(held) > 1:
             raise NoRuleError("by a tensor that depends on the input")
+        if name not in _ALONG_ANY and any(entry.axis for entry in found if isinstance(entry, Deviation)):
+            raise NoRuleError("across samples")
         bounds = _RULES[name](Step(func, args, kwargs, result, walk))
     except NoRuleError as reason:
         walk.unknown.append(f"{name} {reason}".strip())
         return _pack(result, math.inf, walk)
-    if result is plain_args[0]:  # changed in place: whoever holds the tensor sees it, and its bound
-        args[0].bound = bounds
+    if result is plain_args[0]:  # changed in place, or nothing to do: whoever holds the tensor sees it, and its bound
+        args[0].bound = bounds.bound if isinstance(bounds, Placed) else bounds
         return args[0]
     return _pack(result, bounds, walk)
 
@@ -136,15 +135,13 @@ def _add(step: Step) -> Tensor:
             continue
         if isinstance(part, LayerTensor):
             known = operand(step, part)
-            copies = math.prod(shape[1:]) // max(1, known.size[0].numel())
-            total = total + round_up_float(math.sqrt(copies)) * known.bound
+            total = total + step.copies(known.size[0].numel()) * known.bound
             continue
         x = as_deviation(part)
         own = value_of(x.held).shape
         if len(own) != len(shape) or own[0] != shape[0]:
             raise NoRuleError("that lines the samples up with another axis")
-        copies = math.prod(shape) // math.prod(own)
-        total = total + round_up_float(math.sqrt(copies)) * x.bound
+        total = total + step.copies(math.prod(own[1:])) * x.bound
     # Numbers written in the program are rounded before they are added.
     numbers = sum(abs(part) for part in step.args if isinstance(part, (int, float)))
     fixed = step.walk.other.gamma(1) * numbers * step.root
@@ -169,12 +166,14 @@ def _joined(step: Step, tensor: Any) -> Tensor:
     return operand(step, tensor).bound if isinstance(tensor, LayerTensor) else as_deviation(tensor).bound
 
 
-def _move(step: Step) -> Tensor | list[Tensor]:
-    norms = copying_norm(step.repeat, tuple(value_of(step.first.held).shape))
-    if norms is None:
+def _move(step: Step) -> Placed | list[Placed]:
+    """Entries that are moved, copied or dropped. The samples may get another axis, if they have it to themselves."""
+    x = step.first
+    found = follow_moves(step.repeat, tuple(value_of(x.held).shape), x.axis)
+    if found is None:
         raise NoRuleError("across samples")
-    bounds = [round_up(norm * step.first.bound) for norm in norms]
-    return bounds if isinstance(step.result, (tuple, list)) else bounds[0]
+    placed = [Placed(round_up(norm * x.bound), axis) for norm, axis in found]
+    return placed if isinstance(step.result, (tuple, list)) else placed[0]
 
 
 def _average(terms_of: Callable[[Tensor, Tensor], int]) -> Callable[[Step], Tensor]:
@@ -240,6 +239,8 @@ def _pack(result: Any, bounds: Any, walk: Walk) -> Any:
         return type(result)(_pack(part, bound, walk) for part, bound in zip(result, each, strict=True))
     if not isinstance(result, Spread):
         return result
+    if isinstance(bounds, Placed):
+        return make_deviation(result, bounds.bound, walk, bounds.axis)
     if not isinstance(bounds, Tensor):
         shape = value_of(result).shape[:1] or (1,)
         bounds = torch.full(shape, bounds, dtype=torch.float64)
@@ -253,9 +254,11 @@ def _plain(tensor: Tensor) -> Tensor:
 
 
 # May join several tensors that come from the input
-_OF_MANY = {*SUMS, *JOINS, *PRODUCTS, *QUOTIENTS, *MATRIX_PRODUCTS, *CASTS, *PICKS}
+_OF_MANY = {*SUMS, *JOINS, *PRODUCTS, *QUOTIENTS, *MATRIX_PRODUCTS, *CASTS, *PICKS, *ATTENTION_RULES}
 # May use a parameter outside its layer, where both networks are known
-_WITH_PARAMETERS = {*SUMS, *JOINS, *PRODUCTS, *QUOTIENTS, *NORMS, "embedding"}
+_WITH_PARAMETERS = {*SUMS, *JOINS, *PRODUCTS, *QUOTIENTS, *NORMS, "embedding", *ATTENTION_RULES}
+# Know which axis counts the samples; for all others it is the first
+_ALONG_ANY = {*MOVES, "multi_head_attention_forward"}
 
 _RULES: dict[str, Callable[[Step], Any]] = {
     **dict.fromkeys(MOVES, _move),
@@ -266,6 +269,7 @@ _RULES: dict[str, Callable[[Step], Any]] = {
     **dict.fromkeys(PRODUCTS, _by_number_or_tensor(product)),
     **dict.fromkeys(QUOTIENTS, _by_number_or_tensor(quotient)),
     **SAMPLE_RULES,
+    **ATTENTION_RULES,
     **{f"max_pool{axes}d": _max_pool(axes) for axes in (1, 2, 3)},
     **{f"adaptive_max_pool{axes}d": _adaptive_max_pool(axes) for axes in (1, 2, 3)},
     "amax": _largest,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
+from netpact.core.json import finite
 
 _QUANTILES = {"least": 0.0, "quarter": 0.25, "median": 0.5, "three quarters": 0.75, "most": 1.0}
 
@@ -32,12 +33,16 @@ class DeviationBound(Displayed):
 
     It holds for any run of either network in its stated precision, and for both in real arithmetic. It says nothing
     about other samples, and involves no probability. measured has the differences of one run.
+
+    bounds   infinite where there is none: an activation may overflow its precision, or a divisor may vanish
+    unruled  operations for which no rule is known: where there are any, no bound is finite
     """
 
     bounds: Numbers
     measured: Numbers
     layers: tuple[LayerPart, ...]
     data_name: str
+    unruled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.bounds.shape != self.measured.shape or self.bounds.ndim != 1 or not len(self.bounds):
@@ -46,6 +51,8 @@ class DeviationBound(Displayed):
                 f"and {self.measured.shape}",
                 where="deviation bound",
             )
+        if self.unruled and np.isfinite(self.bounds).any():
+            raise PactError("operations without a rule leave no bound", where="deviation bound")
         for numbers in (self.bounds, self.measured):
             numbers.flags.writeable = False
 
@@ -63,13 +70,18 @@ class DeviationBound(Displayed):
         return len(self.bounds)
 
     @property
+    def unbounded(self) -> int:
+        """How many samples have no bound."""
+        return int(np.isinf(self.bounds).sum())
+
+    @property
     def looseness(self) -> float:
-        """The median over the samples of bound / measured; infinite where both networks compute the same."""
+        """The median over the samples of bound / measured; infinite where both compute the same, or have no bound."""
         with np.errstate(divide="ignore"):
             return float(np.median(self.bounds / self.measured))
 
     def quantiles(self) -> dict[str, float]:
-        """Of the bounds: least, quarter, median, three quarters, most. Never below the true quantile."""
+        """Of the bounds: least, quarter, median, three quarters, most. Never below the true quantile; may be inf."""
         return _quantiles(self.bounds)
 
     def display_facts(self) -> Row:
@@ -81,6 +93,7 @@ class DeviationBound(Displayed):
             "median_measured": seen["median"],
             "samples": self.samples,
             "data_name": self.data_name,
+            **({"without_bound": self.unbounded, "why": self.note} if self.unbounded else {}),
         }
 
     def display_rows(self) -> list[Row]:
@@ -88,21 +101,38 @@ class DeviationBound(Displayed):
         return [asdict(part) for part in self.layers]
 
     def display_text(self) -> str:
-        found, seen = self.quantiles(), _quantiles(self.measured)
-        width = max(len("layer"), *(len(part.name) for part in self.layers))
+        seen = _quantiles(self.measured)
+        width = max(len("layer"), *(len(part.name) for part in self.layers), 0)
         rows = [
             f"  {part.name:<{width}}  {part.norm:>10.4g}  {part.change:>10.4g}  {part.shift:>10.4g}"
             for part in self.layers
         ]
         return "\n".join(
             [
-                f"deviation bound: on these {self.samples:,} samples of {self.data_name} the logits differ by at most "
-                f"{found['most']:.4g} (median {found['median']:.4g}) in the l2 norm",
+                *self._sentences(),
                 f"  measured: at most {seen['most']:.4g} (median {seen['median']:.4g})",
                 f"  {'layer':<{width}}  {'|W^|':>10}  {'|W - W^|':>10}  {'|b - b^|':>10}",
                 *rows,
             ]
         )
+
+    @property
+    def note(self) -> str:
+        """Why some samples, or all, have no bound; "" where all have one."""
+        if self.unruled:
+            return f"no rule is known for {'; '.join(self.unruled)}"
+        return "an activation may overflow its precision, or a divisor may vanish" if self.unbounded else ""
+
+    def _sentences(self) -> list[str]:
+        where = f"these {self.samples:,} samples of {self.data_name}"
+        if self.unbounded == self.samples:
+            return [f"no deviation bound on {where}: {self.note}"]
+        found = _quantiles(self.bounds[np.isfinite(self.bounds)])
+        limits = f"the logits differ by at most {found['most']:.4g} (median {found['median']:.4g}) in the l2 norm"
+        if not self.unbounded:
+            return [f"deviation bound: on {where} {limits}"]
+        some = f"{self.samples - self.unbounded:,} of {where}"
+        return [f"deviation bound: on {some} {limits}", f"  no bound for {self.unbounded:,} samples: {self.note}"]
 
     def to_json(self) -> dict[str, object]:
         looseness = self.looseness
@@ -110,10 +140,12 @@ class DeviationBound(Displayed):
             "kind": self.kind,
             "data": self.data_name,
             "samples": self.samples,
-            "promised": self.quantiles(),
+            "promised": {name: finite(number) for name, number in self.quantiles().items()},
             "measured": _quantiles(self.measured),
-            "looseness": looseness if np.isfinite(looseness) else None,
+            "looseness": finite(looseness),
             "layers": [asdict(part) for part in self.layers],
+            "unbounded": self.unbounded,
+            "unruled": list(self.unruled),
         }
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from netpact.algebra.outward import norm_up, round_up, round_up_float
+from netpact.deviations.attention_rules import softmax_slope
 from netpact.deviations.deviation import Deviation, LayerTensor, size_of
 from netpact.deviations.step import Step, as_deviation
 from netpact.network.nested import tensors_in
@@ -94,7 +95,7 @@ def _divide(step: Step, a: Operand, b: Operand) -> Tensor:
 def _over(step: Step, a: Operand, b: Operand, least: Tensor) -> Tensor:
     shape = value_of(step.result).shape
     low = least.expand(shape).flatten(1).amin(dim=1) - b.bound
-    copies = [round_up_float(math.sqrt(math.prod(shape[1:]) / max(1, part.size[0].numel()))) for part in (a, b)]
+    copies = [step.copies(part.size[0].numel()) for part in (a, b)]
     largest = (value_of(step.result).abs() + step.result.spread).flatten(1).amax(dim=1)
     total = (copies[0] * a.bound + largest * copies[1] * b.bound) / low
     fits = low >= 1 / step.walk.other.highest
@@ -110,22 +111,26 @@ def _inverse(step: Step) -> Tensor:
 
 
 def _matrix_product(step: Step) -> Tensor:
-    """|A B - A' B'|_F <= |A|_F e_B + |B|_F e_A + e_A e_B; rounding gamma_n (|A| + e_A) (|B| + e_B)"""
-    given = step.args[1:] if step.func.__name__ == "einsum" else step.args
+    """|A B - A' B'|_F <= c (|A|_F e_B + |B|_F e_A + e_A e_B);   rounding gamma_n c (|A| + e_A) (|B| + e_B)
+
+    c = 1. An einsum may also sum over letters that only one of the tensors has: then c is the root of their values.
+    """
+    equation = str(step.args[0]) if step.func.__name__ == "einsum" else ""
+    given = step.args[1:] if equation else step.args
     if len(given) != 2 or not all(isinstance(entry, Deviation) for entry in given):
         raise NoRuleError("of other than two tensors that come from the input")
     first, second = (as_deviation(entry) for entry in given)
     tensors = [value_of(x.held) for x in (first, second)]
     samples = value_of(step.result).shape[0]
-    plain = step.func.__name__ != "einsum"
-    if any(len(t) != samples for t in tensors) or (plain and any(t.dim() < 3 for t in tensors)):
+    # With another number of axes, torch lines the samples of one up with something else of the other.
+    matched = _keeps_samples(equation) if equation else tensors[0].dim() == tensors[1].dim() > 2
+    if not matched or any(len(t) != samples for t in tensors):
         raise NoRuleError("that mixes samples")
-    if not plain and not _keeps_samples(str(step.args[0])):
-        raise NoRuleError("that mixes samples")
-    terms = tensors[0].shape[-1] if plain else max(1, tensors[0][0].numel() * tensors[1][0].numel())
+    terms = max(1, tensors[0][0].numel() * tensors[1][0].numel()) if equation else tensors[0].shape[-1]
+    root = round_up_float(math.sqrt(_lone_values(equation, tensors))) if equation else 1.0
     a, b = size_of(first.held), size_of(second.held)
-    total = a * second.bound + b * first.bound + first.bound * second.bound
-    felt = round_up((a + first.bound) * (b + second.bound))
+    total = root * (a * second.bound + b * first.bound + first.bound * second.bound)
+    felt = round_up(root * (a + first.bound) * (b + second.bound))
     other = step.walk.other
     bound = round_up(total + other.gamma(terms) * felt + other.underflow(terms) * step.root)
     return other.limit(bound, felt)
@@ -137,15 +142,30 @@ def _keeps_samples(equation: str) -> bool:
     return len(parts) == 3 and all(part[:1] == parts[0][:1] for part in parts)
 
 
+def _lone_values(equation: str, tensors: list[Tensor]) -> int:
+    """How many values the letters have that one tensor has, and neither the other nor the result."""
+    parts = equation.replace(" ", "").replace("->", ",").split(",")
+    values = 1
+    for own, other, tensor in ((parts[0], parts[1], tensors[0]), (parts[1], parts[0], tensors[1])):
+        for letter, size in zip(own, tensor.shape, strict=True):
+            values *= 1 if letter in other or letter in parts[2] else size
+    return values
+
+
 def _softmax(step: Step) -> Tensor:
-    """The Jacobian diag(p) - p p^T has a norm of at most 1/2. Rounding is as if the exponents moved: softmax.py."""
+    """slope e, slope = min(1/2, max p exp(sqrt(2) e)): see attention_rules.py.
+
+    Rounding is as if the exponents moved: network/rounding/softmax.py.
+    """
     x, axis = _over_axis(step)
     other, terms = step.walk.other, value_of(x.held).shape[axis]
     slack = x.held.spread + x.bound.reshape(-1, *(1,) * (value_of(x.held).dim() - 1))
     felt = round_up(norm_up(seen_sizes(other, value_of(x.held), slack, axis)) + x.bound)
     moved = other.gamma(1) * 2 * felt + other.gamma(exponent_units(terms))
     rest = (other.gamma(terms + 4) + other.underflow(terms + 1)) * step.root
-    return other.limit(round_up(0.5 * (x.bound + moved * step.root) + rest), felt, gain=2.0)
+    exponents = round_up(x.bound + moved * step.root)
+    slope = softmax_slope((value_of(step.result) + step.result.spread).flatten(1).amax(dim=1), exponents)
+    return other.limit(round_up(slope * exponents + rest), felt, gain=2.0)
 
 
 def _log_softmax(step: Step) -> Tensor:
@@ -298,13 +318,18 @@ def _rows_of_table(step: Step) -> Tensor:
 
 
 def _masked(step: Step) -> Tensor:
-    """Entries that are replaced by a number do not differ any more."""
-    return step.picked(step.first.bound)
+    """Entries that are replaced by a number differ by no more than its rounding. sqrt(copies) e for the others."""
+    x = step.first
+    number = float(step.args[2] if len(step.args) > 2 else step.kwargs["value"])
+    rounded = 0.0 if math.isinf(number) else step.walk.other.gamma(1) * abs(number) * step.root
+    return step.picked(step.copies(value_of(x.held)[0].numel()) * x.bound + rounded)
 
 
 def _chosen(step: Step) -> Tensor:
-    """Each entry comes from one of the two: e = sqrt(e_1^2 + e_2^2)."""
-    return step.picked(norm_up(torch.stack([operand(step, entry).bound for entry in step.args[1:]], dim=1)))
+    """Each entry comes from one of the two: e = sqrt(c_1 e_1^2 + c_2 e_2^2), c the copies of an entry."""
+    found = [operand(step, entry) for entry in step.args[1:]]
+    bounds = [step.copies(entry.size[0].numel()) * entry.bound for entry in found]
+    return step.picked(norm_up(torch.stack(bounds, dim=1)))
 
 
 def _finished(step: Step, total: Tensor, *, roundings: int) -> Tensor:

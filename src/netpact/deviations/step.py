@@ -15,6 +15,14 @@ from netpact.network.rounding.tolerance import NoRuleError, value_of
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A bound for each sample, and the axis of the result that counts them."""
+
+    bound: Tensor
+    axis: int
+
+
+@dataclass(frozen=True)
 class Step:
     """One operation: how it was called, and what it gave in the network that is run."""
 
@@ -32,6 +40,10 @@ class Step:
     def root(self) -> float:
         """The root of how many entries the result has for one sample: the norm of that many ones."""
         return round_up_float(math.sqrt(value_of(self.result)[0].numel()))
+
+    def copies(self, entries: int) -> float:
+        """The root of how often each of a sample's so many entries is used where it is lined up with the result."""
+        return round_up_float(math.sqrt(value_of(self.result)[0].numel() / max(1, entries)))
 
     def repeat(self, tensor: Tensor) -> Any:
         """The same call with another first tensor."""

@@ -138,7 +138,7 @@ def _test_cell(row: Row) -> str:
 
 def _deviation_cell(row: Row) -> str:
     if row.deviation is None:
-        return "–"
+        return f"none<small>{escape(row.deviation_note)}</small>" if row.deviation_note else "–"
     samples = f"<small>{count(row.deviation_samples or 0)} samples</small>"
     return f'<span class="is-deviation">▲ {_up(row.deviation)}</span>{samples}'
 

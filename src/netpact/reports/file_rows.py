@@ -107,8 +107,10 @@ def measure_row(row: Row, module: nn.Module, data: Data, original: nn.Module | N
     row = replace(row, fidelity=agreement(original, module, data.train))
     try:
         found = deviation_bound(original, module, _first(data.train, _DEVIATION_SAMPLES))
-    except PactError:  # another structure, or layers without a rule: there is no such bound
-        return row
+    except PactError as error:  # another structure: there is no such bound
+        return replace(row, deviation_note=error.what)
+    if found.unbounded:
+        return replace(row, deviation_note=found.note)
     return replace(row, deviation=float(found.bounds.max()), deviation_samples=found.samples)
 
 

@@ -40,6 +40,7 @@ class Row:
     samples_per_second  measured
     fidelity            share of the training samples on which it decides as the original network does
     deviation           proven: on `deviation_samples` samples its logits are no further than this from the original's
+    deviation_note      why there is no such bound, where it was looked for
     estimates           log10 of the error that published bounds come to, by their names in netpact.bounds.BOUNDS
     data_name, data_fingerprint  of the training samples: rows with the same ones are compared with each other
     """
@@ -66,6 +67,7 @@ class Row:
     fidelity: float | None = None
     deviation: float | None = None
     deviation_samples: int | None = None
+    deviation_note: str = ""
     estimates: Mapping[str, float] = field(default_factory=dict)
     data_name: str = ""
     data_fingerprint: str = ""
@@ -87,6 +89,8 @@ class Row:
             check_number(power, where=f"{where}, estimate {name}")
         if (self.deviation is None) != (self.deviation_samples is None):
             raise PactError("a deviation bound holds for a number of samples: give both or none", where=where)
+        if self.deviation is not None and self.deviation_note:
+            raise PactError("a deviation bound, and a reason why there is none: give one of them", where=where)
         if self.bound is None and self.agreed is not None:
             raise PactError(
                 "agreed is set but there is no bound to agree with", where=where, hint="leave agreed at None"

@@ -33,8 +33,8 @@ from netpact.network.rounding.tolerance import (
     value_of,
 )
 
-_SCORE_ROUNDINGS = 8  # beside those of the products: five for the scale, three for two masks and their sum
-_Masks = Sequence[tuple[Tensor, "Tensor | None"]]
+SCORE_ROUNDINGS = 8  # beside those of the products: five for the scale, three for two masks and their sum
+Masks = Sequence[tuple[Tensor, "Tensor | None"]]
 
 
 def attention_rule(
@@ -51,15 +51,15 @@ def attention_rule(
     """torch's scaled_dot_product_attention."""
     if dropout_p or enable_gqa:
         raise NoRuleError("with dropout or shared heads")
-    masks = [] if attn_mask is None else [_as_mask(attn_mask, shown=True)]
+    masks = [] if attn_mask is None else [as_mask(attn_mask, shown=True)]
     if is_causal:
         rows, columns = value_of(query).shape[-2], value_of(key).shape[-2]
         masks.append((~torch.ones(rows, columns, dtype=torch.bool).tril(), None))
-    _, result = _attend(r, (query, key, value), masks, scale, safe=True)
+    _, result = attend(r, (query, key, value), masks, scale, safe=True)
     return value_of(result), spread_of(result)
 
 
-def _as_mask(mask: Tensor, *, shown: bool) -> tuple[Tensor, Tensor | None]:
+def as_mask(mask: Tensor, *, shown: bool) -> tuple[Tensor, Tensor | None]:
     """Where nothing is to be seen, and numbers that are added elsewhere. shown: a true entry is one to be seen."""
     plain = value_of(mask)
     if not plain.is_floating_point():
@@ -69,8 +69,8 @@ def _as_mask(mask: Tensor, *, shown: bool) -> tuple[Tensor, Tensor | None]:
     return gone, make_spread(torch.where(gone, 0.0, plain), spread_of(mask))
 
 
-def _attend(
-    r: Rounding, given: Sequence[Tensor], masks: _Masks, scale: float | None, *, safe: bool
+def attend(
+    r: Rounding, given: Sequence[Tensor], masks: Masks, scale: float | None, *, safe: bool
 ) -> tuple[Spread, Spread]:
     """The probabilities and the result.
 
@@ -89,7 +89,7 @@ def _attend(
     return probabilities, make_spread(result, r.limit(spread, felt, gain=x.shape[-1]))
 
 
-def score_rule(r: Rounding, query: Tensor, key: Tensor, masks: _Masks, scale: float | None) -> tuple[Tensor, Tensor]:
+def score_rule(r: Rounding, query: Tensor, key: Tensor, masks: Masks, scale: float | None) -> tuple[Tensor, Tensor]:
     """q k^T scale + masks and its spread; -inf without any where nothing is to be seen."""
     q, k, s, t = value_of(query), value_of(key), spread_of(query), spread_of(key)
     factor = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
@@ -105,7 +105,7 @@ def score_rule(r: Rounding, query: Tensor, key: Tensor, masks: _Masks, scale: fl
         if added is not None:
             x, spread = x + value_of(added), spread + spread_of(added)
             felt = felt + value_of(added).abs() + spread_of(added)
-    spread = spread + r.gamma(features + _SCORE_ROUNDINGS) * felt + lost
+    spread = spread + r.gamma(features + SCORE_ROUNDINGS) * felt + lost
     for gone, _ in masks:
         x, spread = torch.where(gone, -torch.inf, x), torch.where(gone, 0.0, spread)
     return x, spread
@@ -146,9 +146,9 @@ def multi_head_rule(
     padding, mask = named.get("key_padding_mask"), named.get("attn_mask")
     for given, is_padding in ((padding, True), (mask, False)):
         if given is not None:
-            gone, added = _as_mask(given, shown=False)
-            masks.append((_spread_mask(gone, heads, is_padding), _spread_mask(added, heads, is_padding)))
-    seen, result = _attend(r, split, masks, None, safe=not named.get("need_weights", True))
+            gone, added = as_mask(given, shown=False)
+            masks.append((spread_mask(gone, heads, is_padding), spread_mask(added, heads, is_padding)))
+    seen, result = attend(r, split, masks, None, safe=not named.get("need_weights", True))
     samples, places = value_of(query).shape[1], value_of(query).shape[0]
     joined = [part.permute(2, 0, 1, 3).reshape(places, samples, -1) for part in (value_of(result), spread_of(result))]
     found, spread = linear_rule(r, make_spread(*joined), out_weight, out_bias)
@@ -185,7 +185,7 @@ def _by_heads(tensor: Spread, heads: int) -> Spread:
     return make_spread(value, spread)
 
 
-def _spread_mask(mask: Any, heads: int, is_padding: bool) -> Any:
+def spread_mask(mask: Any, heads: int, is_padding: bool) -> Any:
     """To be lined up with (samples, heads, rows, columns)."""
     if mask is None:
         return None
