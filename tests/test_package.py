@@ -38,6 +38,7 @@ ORDER = (
     "reports",
     "monitoring",
     "exploration",
+    "comparisons",
     "experiments",
     "papers",
     "overview",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from netpact.core.seed import Seed
 from netpact.papers.rethinking.statistics import Conditions, InputCovariance, Isometry
 
 untyped: Any = netpact  # mypy would find the same mistakes
+QUICK = netpact.CompareOptions(methods=("sketch",), sizes=1, certified=0)
 
 VERBS = {
     "Monitor": 1,
@@ -34,6 +36,7 @@ VERBS = {
     "check_data": 1,
     "co_train": 4,
     "collapse": 2,
+    "compare": 3,
     "compare_with_lemmas": 3,
     "compare_with_tensor_lemmas": 4,
     "compare_with_pruning_lemmas": 4,
@@ -117,6 +120,7 @@ class Case:
             "certify_original": (netpact.certify_original, [pact, module, data, data.train]),
             "check_data": (netpact.check_data, [data]),
             "collapse": (netpact.collapse, [module, data]),
+            "compare": (compare, [module, data, QUICK]),
             "compare_with_lemmas": (netpact.compare_with_lemmas, [network, compressed, data]),
             "compare_with_tensor_lemmas": (netpact.compare_with_tensor_lemmas, [network, compressed, data, None]),
             "compare_with_pruning_lemmas": (netpact.compare_with_pruning_lemmas, [network, 0.1, data, None]),
@@ -201,6 +205,12 @@ class Case:
             "bytes": b"PACT",
             "an object": object(),
         }
+
+
+def compare(model: Any, data: object, options: Any) -> object:
+    """A folder of its own each time: otherwise the second call would only read the results of the first."""
+    with TemporaryDirectory() as folder:
+        return netpact.compare(model, data, options, out=folder)
 
 
 def search(data: object, out: Any) -> object:

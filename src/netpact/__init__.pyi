@@ -16,6 +16,9 @@ from netpact.certificates import risk_bound as risk_bound
 from netpact.coding.format import Compressed as Compressed
 from netpact.coding.format import Pact as Pact
 from netpact.coding.format import seal as seal
+from netpact.comparisons import CompareOptions as CompareOptions
+from netpact.comparisons import Comparison as Comparison
+from netpact.comparisons import compare as compare
 from netpact.core.errors import PactError as PactError
 from netpact.core.limits import Limits as Limits
 from netpact.core.seed import Seed as Seed

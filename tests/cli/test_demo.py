@@ -11,7 +11,7 @@ import pytest
 from cli.fresh_process import run_fresh
 
 from netpact.cli.app import run
-from netpact.exploration.demonstration.running import _EXPLAINED, _PLAN
+from netpact.comparisons.demonstration.running import _EXPLAINED, _PLAN
 
 
 @pytest.fixture(scope="module")

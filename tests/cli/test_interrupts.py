@@ -71,7 +71,7 @@ def interrupt(*_: object, **__: object) -> None:
 
 KEEPING = {
     "search": (["search", "--data", "digits", "--budget", "1s"], "netpact.exploration.searching.certify"),
-    "demo": (["demo", "--jobs", "1"], "netpact.exploration.demonstration.running._results"),
+    "demo": (["demo", "--jobs", "1"], "netpact.comparisons.demonstration.running._results"),
     "experiment": (["experiment", "arora-fig1", "--preset", "digits"], "netpact.experiments.running._run"),
 }
 

@@ -14,7 +14,7 @@ from netpact.cli.app import run
 _WORK = (
     "netpact.datasets.load_data",
     "netpact.datasets.own.load_data",
-    "netpact.exploration.demonstration.running.load_data",
+    "netpact.comparisons.demonstration.running.load_data",
     "netpact.exploration.searching.as_data",
     "netpact.experiments.running.open_data",
 )

@@ -10,7 +10,7 @@ from types import ModuleType
 
 FORMER = {
     "certification": "pacts.certification",
-    "demonstration": "exploration.demonstration",
+    "demonstration": "comparisons.demonstration",
     "display": "core.display",
     "errors": "core.errors",
     "files": "core.files",

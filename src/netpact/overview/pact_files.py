@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from torch import nn
 
-from netpact.coding.format import Compressed, measure_message
+from netpact.coding.format import Compressed
 from netpact.datasets import Data
 from netpact.overview.found import Found
-from netpact.reports.charts.dots import Series, draw_dots
-from netpact.reports.charts.figure import Figure
+from netpact.reports.bit_figures import bits_panel, count_layer_bits
 from netpact.reports.file_rows import Opening, check_row, measure_row, open_file, state_row
 from netpact.reports.frame import Panel
-
-_MOST_LAYERS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,17 +43,5 @@ def _describe(compressed: Compressed) -> str:
 
 
 def _bits_panel(path: Path, compressed: Compressed, key: str) -> Panel:
-    """Bits of each layer of the message, and what else is in it."""
-    bits: dict[str, float] = {}
-    for said, number in measure_message(compressed):
-        tensor = said.partition(":")[0]
-        layer = tensor.rpartition(".")[0] or tensor if tensor in compressed.tensors else "structure"
-        bits[layer] = bits.get(layer, 0.0) + number
-    largest = sorted(bits, key=lambda name: -bits[name])[:_MOST_LAYERS]
-    shown = {name: number for name, number in bits.items() if name in largest}
-    return Panel(path.name, "", partial(_draw, shown, f"bits-{key}", path.name))
-
-
-def _draw(bits: Mapping[str, float], name: str, title: str, width: int) -> Figure:
-    series = [Series("bits of the message", tuple((number,) for number in bits.values()))]
-    return draw_dots(list(bits), series, name=name, title=f"Bits of {title}", axis_title="bits", width=width)
+    heading = f"Bits of {path.name}"
+    return bits_panel(heading, {"bits of the message": count_layer_bits(compressed)}, name=f"bits-{key}")

@@ -22,6 +22,7 @@ GROUPS = {
     _DEVIATION: term("▲ deviation bound", "deviation"),
     _ESTIMATE: term("≈ estimates", "estimate"),
 }
+_MANY = 20  # rows: a longer table scrolls below its head
 LEGEND = (
     '<ul class="legend"><li class="is-certificate">◆ certificate: proven for new samples</li>'
     '<li class="is-deviation">▲ deviation bound: proven for the samples it names</li>'
@@ -42,13 +43,13 @@ class Column:
 
 def _columns(rows: Sequence[Row]) -> Iterator[Column]:
     """What a narrow screen shows without scrolling comes first."""
-    yield Column(_CERTIFICATE, "bound", _bound_cell, lambda row: row.bound, needed=True)
+    yield Column(_CERTIFICATE, "bound", _bound_cell, _bound_number, needed=True)
     if any(row.bound is not None for row in rows):
         yield Column(
             _CERTIFICATE, "check", _check_cell, lambda row: CHECKS[row.agreed] if row.bound is not None else None
         )
     yield Column(_CERTIFICATE, term("bits", "code-bits"), lambda row: _count(row.code_bits), lambda row: row.code_bits)
-    yield Column(_MEASURED, "train<br>error", lambda row: _share(row.train_error), lambda row: row.train_error, True)
+    yield Column(_MEASURED, "train<br>error", _train_cell, lambda row: row.train_error, needed=True)
     yield Column(_MEASURED, "test<br>error", _test_cell, lambda row: row.test_error, needed=True)
     yield Column(_MEASURED, term("fidelity", "fidelity"), lambda row: _share(row.fidelity), lambda row: row.fidelity)
     yield Column(_SIZE, "bytes", lambda row: count(row.message_bytes), lambda row: row.message_bytes, needed=True)
@@ -88,7 +89,8 @@ def compare_rows(rows: Sequence[Row], *, label: str = "All networks") -> str:
     heads = "".join(f'<th scope="col">{one.head}</th>' for one in columns)
     best = find_best(rows)
     lines = "\n".join(_line(row, columns, best=row is best) for row in rows)
-    return f"""<div class="scroll" role="region" aria-label="{escape(label)}" tabindex="0">
+    tall = " tall" if len(rows) > _MANY else ""
+    return f"""<div class="scroll{tall}" role="region" aria-label="{escape(label)}" tabindex="0">
 <table class="comparison sortable">
 <thead><tr class="groups"><td></td>{top}</tr>
 <tr><th scope="col">network</th>{heads}</tr></thead>
@@ -96,7 +98,19 @@ def compare_rows(rows: Sequence[Row], *, label: str = "All networks") -> str:
 {lines}
 </tbody></table></div>
 <p class="note">Bounds are rounded up. {term("Vacuous", "vacuous")}: no better than guessing a class at random.
-Highlighted: the smallest bound. Each certificate holds separately.</p>"""
+Highlighted: the smallest bound. Each certificate holds separately.{_counted_note(rows)}</p>"""
+
+
+def _counted_note(rows: Sequence[Row]) -> str:
+    """Where errors were counted on some of the samples."""
+    numbers = sorted({row.counted for row in rows if row.counted is not None})
+    if not numbers:
+        return ""
+    told = " or ".join(count(number) for number in numbers)
+    return (
+        f" ~: errors and fidelity are measured on {told} samples of each set, evenly spread over it; the errors of "
+        "certified files on all."
+    )
 
 
 def _line(row: Row, columns: Sequence[Column], *, best: bool) -> str:
@@ -110,13 +124,21 @@ def _sort_key(value: float | str | None) -> str:
 
 
 def _name_cell(row: Row) -> str:
-    notes = [escape(row.method)] if row.method and row.method != row.name else []
+    notes = [escape(row.method)] if row.method and not row.name.startswith(row.method) else []
     notes += [escape(row.setting)] if row.setting else []
-    notes += [f"<code>{escape(row.file)}</code>"] if row.file is not None else []
+    # A file without a certificate has nothing to check; its name says no more than the row's.
+    notes += [f"<code>{escape(row.file)}</code>"] if row.file is not None and row.bound is not None else []
     return escape(row.name) + "".join(f"<small>{note}</small>" for note in notes)
 
 
+def _bound_number(row: Row) -> float | None:
+    return row.expected_bound if row.bound is None else row.bound
+
+
 def _bound_cell(row: Row) -> str:
+    if row.bound is None and row.expected_bound is not None:
+        words = f"<small>{term('expected', 'expected')}</small>"
+        return f'<span class="is-estimate">≈ {percent(row.expected_bound)}</span>{words}'
     if row.bound is None:
         return "none"
     if row.agreed is False:
@@ -133,7 +155,8 @@ def _check_cell(row: Row) -> str:
 
 def _test_cell(row: Row) -> str:
     error, _, contradicts = error_words(row).partition("\n")
-    return error + (f'<small class="is-wrong">{contradicts}</small>' if contradicts else "")
+    few = "~" if row.counted is not None and row.test_error is not None else ""
+    return few + error + (f'<small class="is-wrong">{contradicts}</small>' if contradicts else "")
 
 
 def _deviation_cell(row: Row) -> str:
@@ -149,6 +172,11 @@ def _up(number: float) -> str:
         return f"{number:g}"
     step = 10.0 ** (math.floor(math.log10(number)) - 2)
     return f"{math.ceil(number / step - 1e-9) * step:.3g}"
+
+
+def _train_cell(row: Row) -> str:
+    """~: on some of the samples."""
+    return f"{'~' if row.counted is not None and row.train_error is not None else ''}{_share(row.train_error)}"
 
 
 def _share(share: float | None) -> str:

@@ -45,15 +45,17 @@ def render_page(
     title: str,
     further: Mapping[str, str] = MappingProxyType({}),
     sections: Sequence[Section] = (),
+    lead: Section | None = None,
 ) -> str:
     """The whole page as text.
 
     sentence  what the certificate of the best row states, in one sentence
     further   pages in the same folder, by file name, and in a few words what each shows
     sections  what else is known, below the comparison
+    lead      what stands above it, right after the answer
     """
     check_rows(rows)
-    shown = [*compare_sections(rows), *sections]
+    shown = [*(() if lead is None else (lead,)), *compare_sections(rows), *sections]
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1>",

@@ -17,9 +17,10 @@ _COUNTS = {
     "samples": 1,
     "flops": 0,
     "deviation_samples": 1,
+    "counted": 1,
 }
 _NEEDED = ("classes", "message_bytes")
-_SHARES = ("train_error", "test_error", "bound", "fidelity")
+_SHARES = ("train_error", "test_error", "bound", "expected_bound", "fidelity")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,8 @@ class Row:
     setting             options of the method, in words
     message_bytes       size of the coded network; for the original network its float32 size
     bound               certified bound on the error; None if there is no certificate
+    expected_bound      what a certificate would come to if all samples were as those that were counted: no bound
+    counted             samples of each set that errors and fidelity were measured on; None: all of them
     code_bits           what the certificate counts; None for the original network
     samples, delta      that the certificate was computed from
     file                the .pact file the network is in
@@ -54,6 +57,8 @@ class Row:
     train_error: float | None = None
     test_error: float | None = None
     bound: float | None = None
+    expected_bound: float | None = None
+    counted: int | None = None
     code_bits: int | None = None
     samples: int | None = None
     delta: float | None = None
@@ -95,6 +100,8 @@ class Row:
             raise PactError(
                 "agreed is set but there is no bound to agree with", where=where, hint="leave agreed at None"
             )
+        if self.bound is not None and self.expected_bound is not None:
+            raise PactError("a bound that is stated needs no expectation", where=where, hint="give one of the two")
         if self.bound is not None and self.code_bits is None:
             raise PactError("a bound needs the code_bits that it was computed from", where=where)
 

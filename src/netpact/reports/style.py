@@ -47,6 +47,14 @@ nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; list-style: none; ma
 .claim.weak .kind { color: var(--muted); }
 .claim .sentence { font-size: 1.45rem; line-height: 1.4; }
 .claim .about { margin-top: .4rem; color: var(--muted); }
+.card { border: 1px solid var(--rule); border-top: 3px solid var(--ink); border-radius: 6px; padding: .9rem 1.1rem;
+  background: var(--ground); }
+.card.weak { border-top-color: var(--muted); }
+.card p { margin: 0; }
+.card .kind { font-size: .85rem; font-weight: 600; color: var(--muted); }
+.card .chosen { font-size: 1.15rem; font-weight: 600; margin: .1rem 0 .35rem; overflow-wrap: anywhere; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
+.words { white-space: normal; overflow-wrap: anywhere; display: block; text-align: left; min-width: 12rem; }
 .check { margin: 1rem 0 0; font-size: .92rem; }
 .check dl { margin: .5rem 0 0; }
 figure { margin: 0 0 .4rem; }
@@ -63,6 +71,8 @@ details.numbers { font-size: .82rem; color: var(--muted); margin: .1rem 0 1rem; 
 details.numbers table { font-size: .82rem; }
 summary { cursor: pointer; width: fit-content; }
 .scroll { overflow-x: auto; max-width: 100%; }
+.scroll.tall { max-height: min(46rem, 85vh); overflow-y: auto; border-bottom: 1px solid var(--rule); }
+.tall thead { position: sticky; top: 0; z-index: 1; background: var(--ground); }
 .numbers .scroll { max-height: 22rem; overflow-y: auto; margin-top: .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem;
   font-variant-numeric: tabular-nums; overflow-wrap: normal; }

@@ -40,12 +40,18 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "vacuous": ("Vacuous", "the bound is no better than guessing a class at random."),
     "fidelity": (
         "Fidelity",
-        "the share of the training samples on which the network decides as the original one does. Measured.",
+        "the share of the training samples that were looked at on which the network decides as the original one does. "
+        "Measured.",
     ),
     "flops": ("FLOPs", "floating-point operations of one sample; a multiplication and an addition are two."),
     "speed": (
         "Speed",
         "samples per second through the decoded network, measured on the machine that wrote this page, in batches.",
+    ),
+    "expected": (
+        "Expected bound",
+        "what a certificate of this file would come to if it made as many errors on all training samples as on those "
+        "that were counted. It proves nothing: netpact certify states the bound.",
     ),
     "pareto": ("Pareto front", "files that no other file beats in both size and proven bound."),
     "margin": (

@@ -2,6 +2,7 @@
 
 from netpact.cli.commands.bounds import bounds
 from netpact.cli.commands.certify import certify
+from netpact.cli.commands.compare import compare
 from netpact.cli.commands.compress import compress
 from netpact.cli.commands.data import data
 from netpact.cli.commands.demo import demo
@@ -19,5 +20,5 @@ from netpact.cli.commands.verify import verify
 # In the order of --help.
 COMMANDS = (
     *(demo, data, design, train, measure, methods, ranks, compress),
-    *(search, certify, verify, info, bounds, experiment, report),
+    *(compare, search, certify, verify, info, bounds, experiment, report),
 )

@@ -27,7 +27,7 @@ def demo(
 
     Example: netpact demo --data digits --out netpact-demo
     """
-    from netpact.exploration.demonstration import demonstrate
+    from netpact.comparisons.demonstration import demonstrate
     from netpact.reports import draw_scatter, table
 
     figures_place(figures)

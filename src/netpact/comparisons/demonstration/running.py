@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from netpact.certificates.inputs import failure_probability
 from netpact.coding.format import seal
+from netpact.comparisons.demonstration.rows import original_row, pact_row
+from netpact.comparisons.explaining import explain
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, read_bytes, write_atomically
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
 from netpact.datasets import load_data
-from netpact.exploration.demonstration.explaining import explain
-from netpact.exploration.demonstration.rows import original_row, pact_row
 from netpact.methods import compress, make_method
 from netpact.models import build, load_model, parse_model, save_weights
 from netpact.network import trace
 from netpact.pacts.certification import certify
 from netpact.reports import Provenance, Row, find_best, render_page
+from netpact.reports.beside import certificate_beside
 from netpact.runs import MISSING, Engine, JsonValue, ResultStore, Task, TaskDone, engine_for
 from netpact.training import TrainOptions, train
 
@@ -117,7 +118,8 @@ def demonstrate(
         for key, network, method, options in _PLAN
     ]
     _results(engine, sealing, store, report(len(training)))
-    told = explain(folder / f"{_EXPLAINED}.safetensors", _start(_EXPLAINED, data, seed), data, seed=seed)
+    explained = load_model(folder / f"{_EXPLAINED}.safetensors")
+    told = explain(explained, data, start=_start(_EXPLAINED, data, seed), seed=seed)
     originals = {name: load_model(str(weights[name]["file"])) for name in networks}
     rows = [
         original_row(weights[name], data, estimates=told.by_paper if name == _EXPLAINED else {})
@@ -130,8 +132,8 @@ def demonstrate(
     # The best file of all may hold another network, of which the estimates for this one say nothing.
     own = {f"{key}.pact" for key, network, *_ in _PLAN if network == _EXPLAINED}
     best = find_best([row for row in rows if row.file in own])
-    certified = None if best is None or best.file is None else folder / best.file
-    sections = told.sections(data, best=certified)
+    named = None if best is None or best.file is None else folder / best.file
+    sections = told.sections(None if named is None else certificate_beside(named, told.network, data))
     if progress is not None:
         progress(TaskDone(total, total, "explain", False))
     return _finish(rows, folder, data, delta=delta, seed=seed, sections=sections)
