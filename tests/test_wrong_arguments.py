@@ -36,7 +36,7 @@ VERBS = {
     "check_data": 1,
     "co_train": 4,
     "collapse": 2,
-    "compare": 3,
+    "compare": 2,
     "compare_with_lemmas": 3,
     "compare_with_tensor_lemmas": 4,
     "compare_with_pruning_lemmas": 4,
@@ -120,7 +120,7 @@ class Case:
             "certify_original": (netpact.certify_original, [pact, module, data, data.train]),
             "check_data": (netpact.check_data, [data]),
             "collapse": (netpact.collapse, [module, data]),
-            "compare": (compare, [module, data, QUICK]),
+            "compare": (compare, [module, data]),
             "compare_with_lemmas": (netpact.compare_with_lemmas, [network, compressed, data]),
             "compare_with_tensor_lemmas": (netpact.compare_with_tensor_lemmas, [network, compressed, data, None]),
             "compare_with_pruning_lemmas": (netpact.compare_with_pruning_lemmas, [network, 0.1, data, None]),
@@ -207,10 +207,10 @@ class Case:
         }
 
 
-def compare(model: Any, data: object, options: Any) -> object:
+def compare(model: Any, data: object) -> object:
     """A folder of its own each time: otherwise the second call would only read the results of the first."""
     with TemporaryDirectory() as folder:
-        return netpact.compare(model, data, options, out=folder)
+        return netpact.compare(model, data, QUICK, out=folder)
 
 
 def search(data: object, out: Any) -> object:

@@ -198,6 +198,13 @@ def test_samples_for_the_table_are_spread_evenly() -> None:
     assert thin(digits.train, 10**6) is digits.train
 
 
+def test_options_are_a_record(module: nn.Module, place: str, tmp_path: Path) -> None:
+    wrong: Any = {"sizes": 2}
+    with pytest.raises(PactError, match="options"):
+        compare(module, place, wrong, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
