@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,13 @@ from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples
 from netpact.network import ErrorCount, ToleranceRun, count_errors, error_counting
 from netpact.network.rounding.tolerance_run import Logits
+from netpact.network.travelling import module_parcel
 from netpact.pacts.verification.recount import count_anew
+from netpact.runs import Inline, Outcome, Store, Task
+from netpact.runs.engine import ProgressCallback
+from netpact.runs.parcels import Parcel, at_hand
+from netpact.shards import Execution, Shard
+from netpact.shards.shard import open_shard
 
 
 def rows(values: list[list[float]], labels: list[int]) -> ArraySamples:
@@ -228,3 +235,33 @@ def test_samples_are_given_up_only_where_others_were_run_in_vain(summed: bool, m
     fully.clear()
     assert count_anew(Chosen(summed=summed), drowned(200), "float32").errors == found.errors
     assert sum(fully) == 200, "who verifies is patient"
+
+
+class Backwards:
+    """An engine whose worker meets the last shard first."""
+
+    def run(self, tasks: Sequence[Task], store: Store, progress: ProgressCallback | None = None) -> list[Outcome]:
+        return Inline().run(tasks[::-1], store, progress)[::-1]
+
+
+def test_the_order_of_the_shards_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether samples are given up is learned from the first shard, not from the one that happened to come before."""
+    monkeypatch.setattr(error_counting, "_BATCH", 20)
+    x = np.tile(np.array([0.0, 1.0, 0.0], dtype=np.float32), (700, 1))
+    x[:, 0] = np.where(np.arange(700) % 3 == 0, 1e12, 0)
+    samples = ArraySamples(x, np.zeros(700, dtype=np.int64), "some far", 2)
+    for summed in (False, True):
+        net = Chosen(summed=summed)
+        here = count(net, samples)
+        assert count_errors(net, samples, arithmetic="float32", execution=Execution(Backwards())) == here
+        assert here.errors == (234 if summed else 0)
+
+
+def test_a_shard_begins_with_the_trials_it_is_given() -> None:
+    net = module_parcel(Chosen(summed=True))
+    shard = Parcel("shard", lambda: Shard(drowned(100), np.arange(100)), Shard.to_bytes, open_shard)
+    given = {"arithmetic": "float32", "batch": 10, "program": None}
+    with at_hand([net, shard]):
+        for trials, left in ((64, 0), (0, 0), (300, 200), (None, None), (64, 0)):
+            found: Any = error_counting.count_shard(net.name, "shard", trials=trials, **given)  # type: ignore[arg-type]
+            assert (found["errors"], found["trials"]) == (100, left)

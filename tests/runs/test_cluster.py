@@ -93,7 +93,8 @@ def _keeps_the_promises_of_engines(engine: Engine, folder: Path) -> None:
 
 
 def _goes_through_shards(engine: Engine, folder: Path) -> None:
-    for promise in (*promises_of_shards.PROMISES, promises_of_shards.statements_are_the_same):
+    shards = promises_of_shards
+    for promise in (*shards.PROMISES, shards.statements_are_the_same, shards.measures_are_the_same):
         place = folder / promise.__name__
         place.mkdir()
         promise(engine, place)

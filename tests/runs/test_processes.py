@@ -18,7 +18,7 @@ from runs.run_tasks import callers, calls, wait_until
 
 import netpact.runs
 from netpact.core.errors import PactError
-from netpact.runs import Processes, ResultStore, Task, TaskDone
+from netpact.runs import Processes, ResultStore, Task, TaskDone, kept_workers
 from netpact.runs.attempt import Attempt
 from netpact.runs.worker import Worker
 
@@ -217,3 +217,19 @@ def test_progress_that_raises_stops_the_workers(tmp_path: Path) -> None:
     with pytest.raises(PactError, match="enough"):
         Processes(2).run(gated_tasks(str(tmp_path)), ResultStore(tmp_path / "r"), refuse)
     assert multiprocessing.active_children() == []
+
+
+def test_workers_wait_for_the_next_run(tmp_path: Path) -> None:
+    """Within a block the same processes are used again, also after one of them died; after it none is left."""
+    with kept_workers():
+        Processes(2).run(squares(tmp_path, 1, 2, 3), ResultStore(tmp_path / "r"))
+        first = callers(tmp_path)
+        with kept_workers():
+            Processes(2).run(squares(tmp_path, 4, 5, 6), ResultStore(tmp_path / "r"))
+        assert callers(tmp_path) == first
+        for pid in first:
+            os.kill(pid, signal.SIGKILL)
+        outcomes = Processes(2).run(squares(tmp_path, 7, 8), ResultStore(tmp_path / "r"))
+        assert [one.result for one in outcomes] == [49, 64]
+        assert any(is_running(pid) for pid in callers(tmp_path))
+    assert not any(is_running(pid) for pid in callers(tmp_path))

@@ -18,11 +18,12 @@ from torch import nn
 import netpact
 from netpact.core.errors import PactError
 from netpact.datasets import Data
+from netpact.measurements import passes
 from netpact.network import ErrorCount, as_run_counting, count_errors, error_counting
 from netpact.pacts.fresh import certify_fidelity, certify_hold_out, disagreement
 from netpact.pacts.verification import recount
 from netpact.pacts.verification.recount import count_anew
-from netpact.runs import Engine, JsonValue
+from netpact.runs import Engine, JsonValue, kept_workers
 from netpact.shards import Execution, Shards, cutting, go_through
 
 SOURCE = str(Path(netpact.__file__).parents[1])
@@ -52,11 +53,12 @@ def a_worker_is_killed(engine: Engine, folder: Path) -> None:
     samples, module = shard_tasks.images(3000), shard_networks.DiesOnce(folder)
     here = count_errors(module, samples, arithmetic="float32")
     assert not (folder / "died").exists()
-    there = count_errors(module, samples, arithmetic="float32", execution=Execution(engine))
-    assert (folder / "died").exists()
+    with kept_workers():
+        there = count_errors(module, samples, arithmetic="float32", execution=Execution(engine))
+        assert (folder / "died").exists()
+        assert count_anew(module, samples, "float32", execution=Execution(engine)).errors == here.errors
     assert there == here == ErrorCount(here.errors, here.near_ties, 3000, 0)
     assert 0 < here.errors < 3000
-    assert count_anew(module, samples, "float32", execution=Execution(engine)).errors == here.errors
 
 
 def the_driver_is_killed(engine: Engine, folder: Path, *arguments: str) -> None:
@@ -118,6 +120,26 @@ def statements_are_the_same(engine: Engine, folder: Path) -> None:
         assert pair[0] == pair[1]
         held = [certify_hold_out(original, fresh, few, engine=by) for by in (engine, None)]
         assert held[0] == held[1]
+
+
+def measures_are_the_same(engine: Engine, folder: Path) -> None:
+    """To the last bit, also where random probes are in it; what is finished is not measured again."""
+    digits = netpact.load_data("digits")
+    module = netpact.build(netpact.parse_model("conv:3-4", input_shape=(1, 8, 8), classes=10), seed=netpact.Seed(1))
+    options = netpact.MeasureOptions(samples=40)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "_MOST", 16)
+        patch.setattr(cutting, "_SAMPLES", 300)
+        found = [
+            netpact.measure(module, digits.test, options, engine=by, resume=place).to_json(with_samples=True)
+            for by, place in ((None, None), (engine, folder / "kept"))
+        ]
+        assert found[0] == found[1]
+        kept = {path: path.stat().st_mtime_ns for path in (folder / "kept").glob("*.json")}
+        assert len(kept) == 3 + 3 + 3  # of all samples, and for the maps between layers and for noise
+        again = netpact.measure(module, digits.test, options, resume=folder / "kept").to_json(with_samples=True)
+    assert again == found[0]
+    assert kept == {path: path.stat().st_mtime_ns for path in (folder / "kept").glob("*.json")}
 
 
 @contextmanager

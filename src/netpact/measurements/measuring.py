@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,8 @@ from netpact.measurements.records import MeasureProvenance, Measures
 from netpact.measurements.structure import find_structure
 from netpact.measurements.weights import INITIAL
 from netpact.network import Network
+from netpact.runs import Engine, kept_workers
+from netpact.shards import Execution
 
 _SHAPE_SAMPLES = 2
 
@@ -33,6 +36,8 @@ def measure(
     initial: nn.Module | None = None,
     announce: Callable[[Cost], None] | None = None,
     progress: Progress | None = None,
+    engine: Engine | None = None,
+    resume: str | Path | None = None,
 ) -> Measures:
     """Measure a trained classifier: the quantities of netpact.measurements.QUANTITIES, or some of them.
 
@@ -43,6 +48,9 @@ def measure(
     data      the training part of a data set, or samples: data.test, or a pair of arrays
     initial   the network before training, for the distance from it
     announce  called once, before the long work, with a forecast of how long it will take
+    engine    whose workers go through the samples: netpact.runs.Processes(2), Ray("auto"). None: this process. With as
+              many threads the numbers are the same to the last bit
+    resume    a folder for what is finished: the same call goes on from there after an interrupt
     """
     chosen_options = MeasureOptions() if options is None else options
     if not isinstance(chosen_options, MeasureOptions):
@@ -55,13 +63,15 @@ def measure(
     start = None if initial is None else fold_for_measuring(initial, source)[0]
     samples = source.train
     inputs = choose_inputs(samples, chosen_options)
+    execution = Execution(engine, None if resume is None else Path(resume))
     structure = find_structure(network, inputs[:_SHAPE_SAMPLES])
-    context = Context(network, structure, samples, inputs, chosen_options, start, progress)
+    context = Context(network, structure, samples, inputs, chosen_options, start, progress, execution)
     rows = choose(chosen_options.only)
     passes = tuple(dict.fromkeys(each for row in rows for each in row.needs))
     if announce is not None:
         announce(forecast(context, passes))
-    context.run(passes)
+    with kept_workers():
+        context.run(passes)
     provenance = MeasureProvenance(
         __version__,
         network.name,

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from netpact.core.json import JsonValue
 from netpact.core.seed import Seed
 from netpact.measurements.cost import Cost, Timing
 from netpact.measurements.jacobians import Pair, measure_jacobians, run_with_graph
+from netpact.measurements.numbers import pack_numbers
 from netpact.measurements.passes import Context, Pass
 from netpact.measurements.quantity import Numbers
 from netpact.measurements.streaming import norms_of
 from netpact.network import PartialMap
+from netpact.runs.parcels import parcel
 
 _PROBES = 16  # about as many as trained networks need for a few percent
 
@@ -54,24 +54,30 @@ def measure_pairs(context: Context, inputs: Tensor, *, seed: Seed) -> dict[Pair,
     return found
 
 
+def pairs_in_shard(context: str, shard: str, batch: int) -> JsonValue:
+    """The numbers of one shard, which is one batch; context and shard are parcels."""
+    own, given = parcel(context), parcel(shard)
+    [(inputs, _, places)] = given.batches(batch)
+    number = int(places[0]) // batch
+    found = measure_pairs(own, torch.from_numpy(inputs), seed=own.options.seed.child("jacobians", number))
+    return pack_numbers(
+        {
+            f"{name} {start} {end}": numbers
+            for (start, end), pair in found.items()
+            for name, numbers in vars(pair).items()
+            if numbers is not None
+        }
+    )
+
+
 def _run(context: Context) -> dict[int, dict[int, PairNumbers]]:
-    seed = context.options.seed
-    batches = [
-        measure_pairs(context, batch, seed=seed.child("jacobians", number))
-        for number, batch in enumerate(context.batches())
-    ]
+    numbers = context.numbers(pairs_in_shard, drawn=True)
     found: dict[int, dict[int, PairNumbers]] = {index: {} for index in context.structure.indices}
-    for start, end in batches[0]:
-        found[start][end] = _join([batch[start, end] for batch in batches])
+    names = [entry.name for entry in fields(PairNumbers)]
+    for _, start, end in (name.split() for name in numbers if name.startswith("norm ")):
+        rows = {name: numbers.get(f"{name} {start} {end}") for name in names}
+        found[int(start)][int(end)] = PairNumbers(**rows)  # type: ignore[arg-type]
     return found
-
-
-def _join(parts: Sequence[PairNumbers]) -> PairNumbers:
-    def join(name: str) -> Any:
-        arrays = [getattr(part, name) for part in parts]
-        return None if arrays[0] is None else np.concatenate(arrays)
-
-    return PairNumbers(**{entry.name: join(entry.name) for entry in fields(PairNumbers)})
 
 
 def _forecast(timing: Timing) -> Cost | None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from netpact.core.progress import Progress
-from netpact.datasets import Samples
+from netpact.core.json import JsonValue
 from netpact.measurements.cost import Cost, Timing
-from netpact.measurements.passes import Pass
+from netpact.measurements.numbers import pack_numbers
+from netpact.measurements.passes import Context, Pass
 from netpact.measurements.quantity import Numbers
 from netpact.measurements.structure import Structure, WeightLayer
-from netpact.network import Network, refuse_bad_logits, stream_activations
+from netpact.network import Activations, refuse_bad_logits, stream_activations
 from netpact.network.margins import margins_between
 from netpact.network.rounding.counting import Logits
+from netpact.runs.parcels import parcel
+from netpact.shards import shard_done
+
+_KINDS = ("received", "linear", "output")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,27 +40,38 @@ class SampleNorms:
     logits: Numbers
 
 
-def measure_samples(
-    network: Network, structure: Structure, samples: Samples, *, batch: int, progress: Progress | None = None
-) -> SampleNorms:
-    """One pass over all samples."""
-    rows: dict[int, list[Tensor]] = {index: [] for index in structure.indices}
-    margins: list[Tensor] = []
-    sizes: list[Tensor] = []
+def norms_in_shard(context: str, shard: str, batch: int) -> JsonValue:
+    """The numbers of one shard of the samples; context and shard are parcels."""
+    own, given = parcel(context), parcel(shard)
+    parts: dict[str, list[Tensor]] = {}
     seen = 0
-    for found in stream_activations(network, samples, batch=batch, progress=progress):
-        for layer in structure.layers:
-            rows[layer.index].append(_norms(layer, found.inputs[layer.index], found.outputs[layer.index]))
-        logits = found.logits.double()
-        refuse_bad_logits(
-            Logits(logits, torch.zeros_like(logits)), found.labels, np.arange(seen, seen + len(found.labels))
-        )
-        margins.append(margins_between(logits, logits, torch.from_numpy(found.labels)))
-        sizes.append(norms_of(logits))
+    for found in stream_activations(own.network, given.samples, batch=batch):
+        places = given.places[seen : seen + len(found.labels)]
+        for name, numbers in _of_batch(own.structure, found, places).items():
+            parts.setdefault(name, []).append(numbers)
         seen += len(found.labels)
-    return SampleNorms(
-        {index: LayerNorms(*_joined(parts).T.copy()) for index, parts in rows.items()}, _joined(margins), _joined(sizes)
-    )
+        shard_done(seen)
+    return pack_numbers({name: torch.cat(rows).numpy() for name, rows in parts.items()})
+
+
+def _of_batch(structure: Structure, found: Activations, places: NDArray[np.int64]) -> dict[str, Tensor]:
+    numbers: dict[str, Tensor] = {}
+    for layer in structure.layers:
+        received, output = found.inputs[layer.index], found.outputs[layer.index]
+        for kind, norms in zip(_KINDS, _norms(layer, received, output), strict=True):
+            numbers[f"{kind} {layer.index}"] = norms
+    logits = found.logits.double()
+    refuse_bad_logits(Logits(logits, torch.zeros_like(logits)), found.labels, places)
+    numbers["margins"] = margins_between(logits, logits, torch.from_numpy(found.labels))
+    numbers["logits"] = norms_of(logits)
+    return numbers
+
+
+def _run(context: Context) -> SampleNorms:
+    """One pass over all samples."""
+    found = context.numbers(norms_in_shard, drawn=False)
+    layers = {index: LayerNorms(*(found[f"{kind} {index}"] for kind in _KINDS)) for index in context.structure.indices}
+    return SampleNorms(layers, found["margins"], found["logits"])
 
 
 def _forecast(timing: Timing) -> Cost:
@@ -64,18 +79,7 @@ def _forecast(timing: Timing) -> Cost:
     return Cost(count * timing.plain, f"{count:,} samples in one pass")
 
 
-SAMPLE_NORMS = Pass(
-    "samples",
-    lambda context: measure_samples(
-        context.network,
-        context.structure,
-        context.samples,
-        batch=context.batch,
-        progress=lambda seen, _: context.report(seen),
-    ),
-    steps=lambda context: context.samples.count,
-    forecast=_forecast,
-)
+SAMPLE_NORMS = Pass("samples", _run, steps=lambda context: context.samples.count, forecast=_forecast)
 
 
 def norms_of(batch: Tensor) -> Tensor:
@@ -83,9 +87,5 @@ def norms_of(batch: Tensor) -> Tensor:
     return torch.linalg.vector_norm(batch.detach().flatten(1), dim=1, dtype=torch.float64)
 
 
-def _norms(layer: WeightLayer, received: Tensor, output: Tensor) -> Tensor:
-    return torch.stack([norms_of(received), norms_of(layer.subtract_bias(output)), norms_of(output)], dim=1)
-
-
-def _joined(parts: Sequence[Tensor]) -> Numbers:
-    return np.concatenate([part.numpy() for part in parts])
+def _norms(layer: WeightLayer, received: Tensor, output: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return norms_of(received), norms_of(layer.subtract_bias(output)), norms_of(output)

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from netpact.core.errors import PactError
-from netpact.models import Architecture, is_as_built
+from netpact.models import hash_source
 from netpact.models.own import current_directory_first
 from netpact.models.tensors import hash_network
 from netpact.runs.parcels import Content, Parcel
@@ -18,13 +18,12 @@ from netpact.runs.parcels import Content, Parcel
 def module_parcel(module: nn.Module) -> Parcel:
     """Any module. It travels as its class's name and its state, so a worker must be able to import the class.
 
-    Of an architecture of ours the weights' hash says what it computes. The code of any other is not identified: its
-    name is one that nobody else has.
+    Its name is a hash of its weights and of its code. Where the source of the code is not available, it has a name that
+    nobody else has.
     """
-    stated = getattr(module, "netpact_architecture", None)
-    known = isinstance(stated, Architecture) and is_as_built(module, stated)
-    name = f"{stated} {hash_network(module)}" if known else f"module {uuid.uuid4().hex}"
-    return Parcel(name, lambda: module, write_pickle, open_pickle, stays=True, lasting=known)
+    code = hash_source(module, module)
+    name = f"code {code}, weights {hash_network(module)}" if code else f"module {uuid.uuid4().hex}"
+    return Parcel(name, lambda: module, write_pickle, open_pickle, stays=True, lasting=bool(code))
 
 
 def write_pickle(thing: Any) -> bytes:

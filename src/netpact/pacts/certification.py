@@ -19,11 +19,12 @@ from netpact.datasets.standardising import refuse_computed_constants
 from netpact.models import OwnModel
 from netpact.network import ErrorCount, count_errors, this_program
 from netpact.pacts.priors import Base, Subject, helper_module, open_subject
-from netpact.runs import Engine
+from netpact.runs import Engine, kept_workers
 
 MOST_NEAR_TIES = 0.1  # a bound that loses ten points to rounding is about rounding
 
 
+@kept_workers()
 def certify(
     pact: Pact | Compressed | str | Path,
     data: Data | object,

@@ -3,6 +3,7 @@ from netpact.runs.cluster import Ray as Ray
 from netpact.runs.engine import Engine as Engine
 from netpact.runs.engine import Outcome as Outcome
 from netpact.runs.engine import TaskDone as TaskDone
+from netpact.runs.idle import kept_workers as kept_workers
 from netpact.runs.inline import ENGINES as ENGINES
 from netpact.runs.inline import Inline as Inline
 from netpact.runs.inline import engine_for as engine_for

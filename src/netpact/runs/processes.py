@@ -12,6 +12,7 @@ from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 from netpact.runs.attempt import Attempt
 from netpact.runs.engine import Outcome, ProgressCallback
+from netpact.runs.idle import leave_idle, take_idle
 from netpact.runs.store import Store
 from netpact.runs.tally import Tally
 from netpact.runs.task import Task
@@ -78,6 +79,11 @@ class _Crew:
             worker.bury()
 
     def _start(self, place: int, *, tries: int) -> None:
+        idle = None if self._main else take_idle(self._threads)
+        if idle is not None:
+            self._busy.append(idle)
+            idle.take(self.tally.tasks[place], place=place, tries=tries)
+            return
         worker = Worker(self.tally.tasks[place], place=place, tries=tries)
         # On the list before it starts: an interrupt in between must find it there.
         self._busy.append(worker)
@@ -96,9 +102,11 @@ class _Crew:
             place = self.tally.waiting.popleft()
             worker.take(self.tally.tasks[place], place=place, tries=1)
         else:
-            self._leaving.append(worker)
             self._busy.remove(worker)
-            worker.hang_up()
+            # A worker that has imported the caller's script may know another one than the next run.
+            if self._main or not leave_idle(worker, self._threads):
+                self._leaving.append(worker)
+                worker.hang_up()
 
     def _replace(self, dead: Worker) -> None:
         seconds, code = dead.seconds(), dead.bury()

@@ -27,6 +27,7 @@ class Shards:
     """The shards of some samples.
 
     batch  samples that are run together; a shard is a whole number of batches
+    each   batches of a shard; default: for work of some seconds
     turn   which order of no meaning (see mixed_batches); None: that of the samples. What is read from a loader comes
            as it comes
     """
@@ -34,11 +35,12 @@ class Shards:
     samples: Samples
     batch: int
     turn: int | None = None
+    each: int | None = None
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
         """Which samples each shard has, in the order in which they are gone through."""
-        count, size = self.samples.count, self.batch * max(1, min(_BATCHES, _SAMPLES // self.batch))
+        count, size = self.samples.count, self.batch * (self.each or max(1, min(_BATCHES, _SAMPLES // self.batch)))
         if not count:
             raise PactError("no samples to go through", where=self.samples.name)
         return tuple(rows(count, size=size))

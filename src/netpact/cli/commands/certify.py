@@ -13,6 +13,7 @@ from netpact.cli.originals import FreshOptions, NetworkOptions
 from netpact.cli.picture import look_around, print_picture
 from netpact.cli.statement_page import StatementPage
 from netpact.core.errors import PactError
+from netpact.runs.idle import kept_workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,7 @@ class StatementOptions:
         risk_bound(errors=0, samples=1, code_bits=0, delta=self.delta, form=self.form)  # before anything is opened
 
 
+@kept_workers()
 def certify(
     file: PactOrModel,
     data: DataName,

@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.cli.console import people, print_json, progress_bar
+from netpact.cli.engine_options import ShardOptions
 from netpact.cli.figures import write_figures
+from netpact.cli.interrupts import keeping, shards_in
 from netpact.cli.options import DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
 from netpact.cli.options_of import option
 from netpact.core.errors import PactError
 from netpact.core.percent import percent
+from netpact.runs.idle import kept_workers
 
 if TYPE_CHECKING:
     from torch import nn
 
     from netpact.datasets import Data
     from netpact.measurements import MeasureOptions, Measures
+    from netpact.shards import Execution
 
 _INITIAL = "initial"
 
@@ -48,7 +52,15 @@ class MeasuredOptions:
     seed: int = option(0, "N", "Seed of samples, probes and initial weights.")
 
 
-def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: PageOptions, run: RunOptions) -> None:
+@kept_workers()
+def measure(
+    model: ModelName,
+    data: DataName,
+    options: MeasuredOptions,
+    pages: PageOptions,
+    work: ShardOptions,
+    run: RunOptions,
+) -> None:
     """Measure why a network is compressible: cushions, contraction, smoothness, margins (Arora et al. 2018).
 
     Norms are computed over all training samples, Jacobians on some of them (--samples) by random probes with a standard
@@ -62,8 +74,10 @@ def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: P
     from netpact.datasets import load_data
     from netpact.measurements import FROM_INITIAL, MeasureOptions, TailOptions, leave_out_outliers
     from netpact.reports.measure_page import draw_measures, render_measures
+    from netpact.shards import Execution
 
     run.set_threads()
+    workers = Execution(work.make_engine(run.threads), work.resume)
     against, zeta = options.against, options.zeta
     names = tuple(name for entry in options.only for name in entry.split(",") if name)
     seed, rank = Seed(options.seed), options.rank or None
@@ -74,11 +88,12 @@ def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: P
     source = load_data(data)
     module = examined_model(model, source, weights=options.weights)
     other = _open_other(against, model, source, seed=options.seed)
-    found = _run(module, source, wanted, initial=other if against == _INITIAL else None, what=f"measuring {model}")
+    initial = other if against == _INITIAL else None
+    found = _run(module, source, wanted, workers, initial=initial, what=f"measuring {model}")
     rest = tuple(name for name in names if name not in FROM_INITIAL)
     second = None
     if other is not None and (rest or not names):
-        second = _run(other, source, replace(wanted, only=rest), initial=None, what="measuring the other network")
+        second = _run(other, source, replace(wanted, only=rest), workers, initial=None, what="measuring the other one")
     if zeta:
         found, second = leave_out_outliers(found, zeta), None if second is None else leave_out_outliers(second, zeta)
         people.print(f"the worst {percent(zeta, places=2)} of the samples are left out of each quantity")
@@ -101,10 +116,18 @@ def measure(model: ModelName, data: DataName, options: MeasuredOptions, pages: P
         people.print(f"against {against}:\n{second}", soft_wrap=True, markup=False)
 
 
-def _run(module: nn.Module, data: Data, options: MeasureOptions, *, initial: nn.Module | None, what: str) -> Measures:
+def _run(
+    module: nn.Module,
+    data: Data,
+    options: MeasureOptions,
+    workers: Execution,
+    *,
+    initial: nn.Module | None,
+    what: str,
+) -> Measures:
     from netpact.measurements import measure as run_measuring
 
-    with progress_bar(what) as bar:
+    with keeping(shards_in(workers.folder)), progress_bar(what) as bar:
         return run_measuring(
             module,
             data,
@@ -112,6 +135,8 @@ def _run(module: nn.Module, data: Data, options: MeasureOptions, *, initial: nn.
             initial=initial,
             announce=lambda cost: people.print(str(cost), soft_wrap=True),
             progress=bar,
+            engine=workers.engine,
+            resume=workers.folder,
         )
 
 

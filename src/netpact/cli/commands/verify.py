@@ -14,6 +14,7 @@ from netpact.cli.options_of import option
 from netpact.cli.originals import FreshOptions, NetworkOptions
 from netpact.cli.statement_page import StatementPage
 from netpact.core.limits import Limits
+from netpact.runs.idle import kept_workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,7 @@ class VerifyLimits(LimitOptions):
     )
 
 
+@kept_workers()
 def verify(
     file: PactFile,
     data: DataName,

@@ -26,6 +26,7 @@ from netpact.pacts.fresh.opening import open_unlabelled
 from netpact.pacts.priors import Opening, open_subject
 from netpact.pacts.verification import Verdict, check_risk
 from netpact.pacts.verification.as_run import compare_errors, explained, other_program
+from netpact.runs import kept_workers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _TOLERANCE = 2e-12
 
 
+@kept_workers()
 def verify_original(
     pact: Pact | str | Path,
     original: nn.Module,

@@ -18,9 +18,10 @@ from netpact.pacts.fresh.drawing import draw
 from netpact.pacts.fresh.networks import choose_arithmetic, open_pair, pair_parcel, program_of, tested_original
 from netpact.pacts.fresh.opening import open_unlabelled
 from netpact.pacts.priors import Base, Subject, open_subject
-from netpact.runs import Engine
+from netpact.runs import Engine, kept_workers
 
 
+@kept_workers()
 def certify_original(
     pact: Pact | str | Path,
     original: nn.Module,

@@ -19,9 +19,10 @@ from netpact.pacts.verification.own_words import compare_module, in_own_words
 from netpact.pacts.verification.prior_checks import SAME_HELPER, check_hold_out, compare_order, compare_prior
 from netpact.pacts.verification.recount import Recount, count_anew
 from netpact.pacts.verification.verdict import Verdict
-from netpact.runs import Engine
+from netpact.runs import Engine, kept_workers
 
 
+@kept_workers()
 def verify(
     pact: Pact | Compressed | str | Path,
     data: Data | object,

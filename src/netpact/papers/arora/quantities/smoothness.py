@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from netpact.core.json import JsonValue
 from netpact.core.seed import Seed
 from netpact.measurements.cost import Cost, Timing
 from netpact.measurements.definition import QUANTITIES, OverLayers
 from netpact.measurements.noise import NoiseMaker
+from netpact.measurements.numbers import pack_numbers
 from netpact.measurements.passes import Context, Pass
 from netpact.measurements.quantity import LEAST, Numbers, Quantity, divide, over_samples
 from netpact.measurements.streaming import norms_of
@@ -19,6 +22,7 @@ from netpact.measurements.structure import Structure, WeightLayer
 from netpact.network import Network, PartialMap
 from netpact.network.naming import weight_name
 from netpact.network.watching import watching
+from netpact.runs.parcels import made_of, parcel
 
 
 def draw_weights(structure: Structure, make_noise: NoiseMaker, *, seed: Seed) -> dict[int, Tensor]:
@@ -90,16 +94,27 @@ def _run_replaced(
     return {index: (*((parts[index](received[index]),) if index in parts else ()), *found[index]) for index in found}
 
 
+def noise_in_shard(context: str, shard: str, batch: int) -> JsonValue:
+    """The worst of a few draws, for one shard, which is one batch; context and shard are parcels."""
+    own, given = parcel(context), parcel(shard)
+    [(inputs, _, _)] = given.batches(batch)
+    worst: dict[str, Numbers] = {}
+    for draw in range(own.options.draws):
+        # Drawn once in each process, however many shards it has.
+        drawn = made_of(context, f"noise {draw}", partial(_draw, draw=draw))
+        for index, found in measure_smoothness(own.network, own.structure, torch.from_numpy(inputs), drawn).items():
+            worst[str(index)] = np.minimum(worst.get(str(index), found), found)
+    return pack_numbers(worst)
+
+
+def _draw(context: Context, *, draw: int) -> dict[int, Tensor]:
+    options = context.options
+    return draw_weights(context.structure, options.noise, seed=options.seed.child("smoothness", draw))
+
+
 def _run(context: Context) -> dict[int, Numbers]:
-    """The worst of a few draws."""
-    options, worst = context.options, dict[int, Numbers]()
-    for draw in range(options.draws):
-        drawn = draw_weights(context.structure, options.noise, seed=options.seed.child("smoothness", draw))
-        parts = [measure_smoothness(context.network, context.structure, batch, drawn) for batch in context.batches()]
-        for index in parts[0]:
-            numbers = np.concatenate([part[index] for part in parts])
-            worst[index] = np.minimum(worst.get(index, numbers), numbers)
-    return worst
+    numbers = context.numbers(noise_in_shard, drawn=True, steps=context.options.draws)
+    return {int(index): found for index, found in numbers.items()}
 
 
 def _forecast(timing: Timing) -> Cost | None:
