@@ -55,8 +55,10 @@ from netpact.methods import RandomPrune as RandomPrune
 from netpact.methods import RankAdvice as RankAdvice
 from netpact.methods import RankOptions as RankOptions
 from netpact.methods import RateAware as RateAware
+from netpact.methods import Reached as Reached
 from netpact.methods import Sketch as Sketch
 from netpact.methods import SketchSizes as SketchSizes
+from netpact.methods import Target as Target
 from netpact.methods import TernarySearch as TernarySearch
 from netpact.methods import TruncatedSVD as TruncatedSVD
 from netpact.methods import Tucker as Tucker
@@ -65,6 +67,7 @@ from netpact.methods import VectorProject as VectorProject
 from netpact.methods import WholeNumber as WholeNumber
 from netpact.methods import advise_ranks as advise_ranks
 from netpact.methods import compress as compress
+from netpact.methods import compress_to as compress_to
 from netpact.methods import remove_filters as remove_filters
 from netpact.methods import sketch_sizes as sketch_sizes
 from netpact.models import build as build

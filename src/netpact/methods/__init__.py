@@ -18,6 +18,7 @@ from netpact.methods.rate_aware import RateAware
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.size_knobs import SizeKnob, find_knobs, list_settings
 from netpact.methods.sketch import Sketch, SketchSizes, sketch_sizes
+from netpact.methods.targets import Reached, Target, Tried, UnreachedError, compress_to
 from netpact.methods.ternary_search import TernarySearch
 from netpact.methods.truncated_svd import TruncatedSVD
 from netpact.methods.tucker import Tucker
@@ -47,19 +48,24 @@ __all__ = [
     "RankOptions",
     "RankPoint",
     "RateAware",
+    "Reached",
     "SizeKnob",
     "Sketch",
     "SketchSizes",
+    "Target",
     "TernaryGrid",
     "TernarySearch",
+    "Tried",
     "TruncatedSVD",
     "Tucker",
     "UniformGrid",
+    "UnreachedError",
     "VectorCompress",
     "VectorProject",
     "WholeNumber",
     "advise_ranks",
     "compress",
+    "compress_to",
     "describe_methods",
     "find_knobs",
     "find_ranks",

@@ -50,14 +50,12 @@ def compress(
                 default), "float64", or "whole" for a network of whole numbers, which WholeNumber makes; Quantize with
                 an even grid then stands for WholeNumber of so many bits
     """
-    if isinstance(method, type) or not isinstance(method, Method):
-        made = f"{method.__name__}()" if isinstance(method, type) else "Quantize(bits=4)"
-        raise wrong_kind(method, needed="a compression method", where="method", hint=f"for example {made}")
+    check_method(method)
     if arithmetic is not None and arithmetic not in ARITHMETICS:
         raise one_of(arithmetic, ARITHMETICS, option="arithmetic")
     method = _in_whole_numbers(method, arithmetic)
     given = None if samples is None else as_data(samples).train
-    network = _as_network(network, given)
+    network = as_network(network, given)
     if given is not None:
         network.check_fits(given)
     found = method.compress(network, given, progress)
@@ -67,6 +65,12 @@ def compress(
     if [(name, tensor.shape) for name, tensor in compressed.tensors.items()] != expected:
         raise AssertionError(f"{method.name} did not code every tensor of the network, in the network's order")
     return compressed
+
+
+def check_method(method: object) -> None:
+    if isinstance(method, type) or not isinstance(method, Method):
+        made = f"{method.__name__}()" if isinstance(method, type) else "Quantize(bits=4)"
+        raise wrong_kind(method, needed="a compression method", where="method", hint=f"for example {made}")
 
 
 def _in_whole_numbers(method: Method, arithmetic: str | None) -> Method:
@@ -89,7 +93,8 @@ def _in_whole_numbers(method: Method, arithmetic: str | None) -> Method:
     return method.in_whole_numbers()
 
 
-def _as_network(network: Network | AnyModule, samples: Samples | None) -> Network:
+def as_network(network: Network | AnyModule, samples: Samples | None) -> Network:
+    """What trace gave; or what it takes, traced with the samples."""
     if isinstance(network, Network):
         return network
     if samples is None:

@@ -8,6 +8,8 @@ from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import BaseOptions, DataName, ModelName, Overwrite, RunOptions, Weights
 from netpact.cli.options_of import option
 from netpact.cli.places import pact_place
+from netpact.cli.targets import TargetOptions, reach_target, usual_settings
+from netpact.core.errors import PactError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,14 @@ class CompressOptions:
     overwrite: Overwrite = False
 
 
-def compress(model: ModelName, data: DataName, options: CompressOptions, base: BaseOptions, run: RunOptions) -> None:
+def compress(
+    model: ModelName,
+    data: DataName,
+    options: CompressOptions,
+    targets: TargetOptions,
+    base: BaseOptions,
+    run: RunOptions,
+) -> None:
     """Compress a trained network and write it as a .pact file.
 
     `netpact methods` lists the methods (--method) with their options (--set). The most used ones:
@@ -43,12 +52,18 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     - ternary-search: the last layer as signs, searched for so that the bound falls; steps, restarts
     - quantize-difference: the difference from --base; bits, grid
 
+    With a target (--max-accuracy-loss, --target-bytes, --target-bound) the method's size option is searched for by
+    bisection, and everything that was tried is listed: bits, and then the rate of quantize; the share that
+    magnitude-prune keeps; or what --over names. What --set sets stays.
+
     With --base only the difference from that network is encoded; the base is needed to open the file. A base was
     trained on other data (samples shared with --base-data are refused), or is a helper (train --helper-percent).
 
     A file of your own module made with --fold is opened with your module as it is: the file says what was folded.
 
     Example: netpact compress mlp --weights mlp.safetensors --data digits --method quantize --set bits=3 --out mlp.pact
+
+    Example: netpact compress mlp --weights mlp.safetensors --data digits --max-accuracy-loss 0.5 --out mlp.pact
     """
     from netpact.certificates.program import AS_RUN
     from netpact.cli.models import trained_model
@@ -68,7 +83,12 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
     ground, ground_data = base.open()
     usual = "whole" if options.arithmetic == WHOLE else "quantize" if ground is None else "quantize-difference"
     name = options.method or usual
-    chosen = make_method(name, parse_settings(list(options.settings)), base=ground)
+    target, given = targets.target(), parse_settings(list(options.settings))
+    if target is None and (targets.validation or targets.over or targets.resume):
+        raise PactError(
+            "only with a target", where="--validation, --over, --resume", hint="give --max-accuracy-loss, for example"
+        )
+    chosen = make_method(name, usual_settings(name, given) if target else given, base=ground)
     source = load_data(data)
     warn_about(source)
     module = trained_model(model, source, weights=options.weights)
@@ -77,10 +97,14 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
         people.print(
             f"no rounding rule for {', '.join(network.unruled)}: certify with --arithmetic as-run", soft_wrap=True
         )
-    with progress_bar(f"compressing {network.name}") as bar:
-        wanted = options.arithmetic or None
-        compressed = run_method(network, chosen, samples=source.train, arithmetic=wanted, progress=bar)
-    pact = seal(compressed)
+    wanted, found = options.arithmetic or None, None
+    if target is not None:
+        found = reach_target(network, chosen, targets, source, given=given, arithmetic=wanted)
+        compressed, pact = found.compressed, found.pact
+    else:
+        with progress_bar(f"compressing {network.name}") as bar:
+            compressed = run_method(network, chosen, samples=source.train, arithmetic=wanted, progress=bar)
+        pact = seal(compressed)
     # A base that cannot be certified with these data is refused now, not after the file has been given away.
     find_ground(compressed.split, source, ground, ground_data)
     path = pact.write(options.out)
@@ -105,5 +129,6 @@ def compress(model: ModelName, data: DataName, options: CompressOptions, base: B
                 "code_bits": pact.code_bits,
                 "message_sha256": pact.message_sha256,
                 "data": {"name": source.name, "fingerprint": source.train.fingerprint()},
+                **({} if found is None else {"search": found.to_json()}),
             }
         )
