@@ -35,6 +35,7 @@ from netpact.deviations import Promise as Promise
 from netpact.deviations import deviation_bound as deviation_bound
 from netpact.deviations import promised_error as promised_error
 from netpact.experiments import run_experiment as run_experiment
+from netpact.exploration import make_pact as make_pact
 from netpact.exploration import search as search
 from netpact.layers import plain_arithmetic as plain_arithmetic
 from netpact.layers import with_head as with_head

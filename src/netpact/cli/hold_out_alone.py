@@ -27,9 +27,15 @@ _MOST_BYTES = 1 << 20
 class AloneOptions:
     """For a network that is in no .pact file."""
 
-    PANEL: ClassVar = "For a MODEL with --hold-out"
+    PANEL: ClassVar = "For a MODEL"
     weights: Weights = None
-    out: Path | None = option(None, "FILE.json", "Where the statement is written.")
+    out: Path | None = option(
+        None,
+        "FILE",
+        "The .pact file to write; with --hold-out the .json file of the statement.",
+        shown="the weights' name with .pact",
+    )
+    budget: str = option("5m", "TIME", "Time for trying settings: 90s, 10m, 1h. Counting errors comes on top.")
 
 
 def is_file(target: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 
@@ -53,3 +53,8 @@ def checkpoint_in(file: Path | None) -> Callable[[], str]:
         return f"finished epochs are kept in {file}; the same command resumes from there"
 
     return tell
+
+
+def keep_in(folder: Path | None) -> AbstractContextManager[None]:
+    """Around work that keeps its results in a folder, where one is given."""
+    return nullcontext() if folder is None else keeping(results_in(folder))

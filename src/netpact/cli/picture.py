@@ -52,7 +52,8 @@ def look_around(data: Data, *, file_bytes: int) -> Surroundings:
     return Surroundings(file_bytes, count_copies(data.train)[1], stale)
 
 
-def print_picture(certificate: Certificate, around: Surroundings) -> None:
+def print_picture(certificate: Certificate, around: Surroundings, *, advice: str = "") -> None:
+    """advice: what to do about a vacuous bound, if there is more to say than usual."""
     listing = Table.grid(padding=(0, 2))
     for _ in range(2):
         listing.add_column(no_wrap=True)
@@ -63,7 +64,7 @@ def print_picture(certificate: Certificate, around: Surroundings) -> None:
     if certificate.arithmetic == "float32" and certificate.near_ties > certificate.errors / 2:
         people.print(_ROUNDING, style="yellow")
     if certificate.is_vacuous:
-        people.print(_VACUOUS.format(classes=certificate.classes), style="yellow")
+        people.print(advice or _VACUOUS.format(classes=certificate.classes), style="yellow")
 
 
 def _rows(certificate: Certificate, around: Surroundings) -> list[tuple[str, str, str]]:

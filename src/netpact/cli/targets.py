@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -13,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 
 from netpact.cli.console import people, progress_columns
-from netpact.cli.interrupts import keeping, results_in
+from netpact.cli.interrupts import keep_in
 from netpact.cli.options import Delta
 from netpact.cli.options_of import option
 from netpact.core.errors import PactError
@@ -40,6 +39,7 @@ class TargetOptions:
     target_bound: float | None = option(
         None, "SHARE", "The smallest file with at most this bound, 0.3 for 30 %, for --delta."
     )
+    lowest_bound: bool = option(False, None, "The file with the lowest bound, for --delta.")
     delta: Delta = 0.05
     validation: str = option(
         "",
@@ -62,8 +62,9 @@ class TargetOptions:
             "--max-accuracy-loss": ("max_accuracy_loss", self.max_accuracy_loss),
             "--target-bytes": ("max_bytes", self.target_bytes),
             "--target-bound": ("max_bound", self.target_bound),
+            "--lowest-bound": ("lowest_bound", self.lowest_bound),
         }
-        given = [name for name, (_, value) in named.items() if value is not None]
+        given = [name for name, (_, value) in named.items() if value is not None and value is not False]
         if not given:
             return None
         if len(given) > 1:
@@ -119,10 +120,9 @@ def reach_target(
                 where="--set",
                 hint="leave it out, or name another option with --over",
             )
-    kept = nullcontext() if options.resume is None else keeping(results_in(options.resume))
     tried: list[Tried] = []
     try:
-        with kept, _Show(tried) as show:
+        with keep_in(options.resume), Show(tried) as show:
             found = compress_to(
                 network,
                 method,
@@ -136,9 +136,9 @@ def reach_target(
                 working=show.working,
             )
     except UnreachedError:
-        people.print(_table(tried, None))
+        people.print(table_of(tried, None))
         raise
-    people.print(_table(tried, found.found))
+    people.print(table_of(tried, found.found))
     _tell(found, options)
     return found
 
@@ -163,7 +163,7 @@ def _tell(found: Reached, options: TargetOptions) -> None:
         )
 
 
-class _Show:
+class Show:
     """The table of what was tried, and a bar for what is at work."""
 
     def __init__(self, tried: list[Tried]) -> None:
@@ -172,7 +172,7 @@ class _Show:
         self._task = self._bar.add_task("", total=None, visible=False)
         self._live = Live(self._bar, console=people, transient=True, refresh_per_second=2)
 
-    def __enter__(self) -> _Show:
+    def __enter__(self) -> Show:
         self._live.start()
         return self
 
@@ -183,14 +183,14 @@ class _Show:
         # A file is told of when it is made, and again when it has been measured.
         self._tried[:] = [*(other for other in self._tried if other.method != one.method), one]
         self._bar.update(self._task, visible=False)
-        self._live.update(Group(_table(self._tried, None), self._bar))
+        self._live.update(Group(table_of(self._tried, None), self._bar))
 
     def working(self, name: str) -> Progress:
         self._bar.reset(self._task, description=name, total=None, visible=True)
         return lambda done, total: self._bar.update(self._task, completed=done, total=total)
 
 
-def _table(tried: list[Tried], found: Tried | None) -> Table:
+def table_of(tried: list[Tried], found: Tried | None) -> Table:
     table = Table("setting", "bytes", "accuracy", "points lost", "bound", title="tried", title_justify="left")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -200,7 +200,7 @@ def _table(tried: list[Tried], found: Tried | None) -> Table:
             "refused" if one.file_bytes is None else f"{one.file_bytes:,}",
             "" if one.accuracy is None else percent(one.accuracy, places=2),
             "" if one.accuracy_loss is None else f"{one.accuracy_loss:.2f}",
-            "" if one.bound is None else percent_up(one.bound),
+            "too long" if one.too_long else "" if one.bound is None else percent_up(one.bound),
             style="bold" if one == found else "",
         )
     return table

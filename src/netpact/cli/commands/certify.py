@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netpact.cli.app import FINE
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.engine_options import ShardOptions
 from netpact.cli.hold_out_alone import AloneOptions, certify_alone, is_file
 from netpact.cli.interrupts import keeping, shards_in
+from netpact.cli.one_step import certify_model
 from netpact.cli.options import DataName, Delta, LimitOptions, PactOrModel, RunOptions
 from netpact.cli.options_of import option
 from netpact.cli.originals import FreshOptions, NetworkOptions
@@ -75,8 +77,11 @@ def certify(
     alone: AloneOptions,
     run: RunOptions,
     show: StatementPage,
-) -> None:
+) -> int:
     """Certify a file: count the decoded network's errors on the training data and add a proven bound on its test error.
+
+    With a MODEL and its --weights in place of a file, everything in one step: settings of the methods that suit the
+    network are tried for --budget, the file with the lowest bound is written to --out, certified, and verified.
 
     The bound depends on four numbers: bytes of the message, errors, samples, delta. The data's test part is counted for
     comparison only.
@@ -93,12 +98,14 @@ def certify(
 
     - --hold-out: the risk by fresh labelled samples, with 0 bits; with --original also that of the original
 
-    A network that is in no file, given as MODEL with --weights, gets a hold-out statement only: --hold-out and --out.
+    A MODEL with --hold-out gets a hold-out statement only, written to --out FILE.json.
 
     With --arithmetic as-run the bound is about what netpact's evaluation computes with this torch on this machine;
     another machine may decide near ties otherwise. The message says so, and the bound pays for it.
 
     Example: netpact certify mlp.pact --data digits
+
+    Example: netpact certify mlp --weights mlp.safetensors --data digits --budget 2m
     """
     from netpact.certificates import joint_delta, joint_sentence
     from netpact.certificates.wording import contradiction
@@ -109,10 +116,14 @@ def certify(
     run.set_threads()
     engine = work.make_engine(run.threads)
     if not is_file(file):
-        record = certify_alone(str(file), data, statement, fresh, alone, show, engine=engine, resume=work.resume)
+        code, model = FINE, str(file)
+        if fresh.hold_out is None:
+            record, code = certify_model(model, data, statement, alone, show, resume=work.resume)
+        else:
+            record = certify_alone(model, data, statement, fresh, alone, show, engine=engine, resume=work.resume)
         if run.json:
             print_json(record)
-        return
+        return code
     if alone.weights is not None or alone.out is not None:
         raise PactError("only for a MODEL, without a .pact file", where="--weights, --out", hint="leave it out")
     case = open_case(file, data, networks, fresh, limits.limits(), engine=engine, resume=work.resume)
@@ -145,3 +156,4 @@ def certify(
     show.write(statements, file=file)
     if run.json:
         print_json(record)
+    return FINE

@@ -30,7 +30,10 @@ class Ladder:
     usual: int
 
     def setting(self, place: int) -> str:
-        return f"{self.option}={_told(getattr(self.methods[place], self.option))}"
+        return self.name(self.methods[place])
+
+    def name(self, method: Method) -> str:
+        return f"{self.option}={_told(getattr(method, self.option))}"
 
 
 def find_ladder(method: Method, options: Sequence[str] = ()) -> Ladder:

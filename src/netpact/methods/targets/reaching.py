@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from netpact.core.progress import Progress
+from netpact.core.progress import Progress, Stop
 from netpact.datasets import Data, Samples, as_data
 from netpact.methods.method import Method, as_network, check_method
 from netpact.methods.targets.ladders import Ladder, find_ladder, finer_ladder
 from netpact.methods.targets.records import Reached, Target, Tried, UnreachedError
-from netpact.methods.targets.trying import Trial, Trials, draw_measured
+from netpact.methods.targets.trying import StoppedError, Trial, Trials, draw_measured
 from netpact.models import AnyModule
 from netpact.network import Network
 from netpact.runs import ResultStore
@@ -40,6 +41,7 @@ def compress_to(
     keep: str | Path | None = None,
     progress: Callable[[Tried], None] | None = None,
     working: Callable[[str], Progress] | None = None,
+    stop: Stop | None = None,
 ) -> Reached:
     """The smallest file within an accuracy loss or a bound, or the most accurate file within a number of bytes.
 
@@ -53,6 +55,8 @@ def compress_to(
     keep        a folder for what is finished: the same call goes on from there
     progress    called with everything that was tried
     working     called with the name of what is at work; gives what is called with how far it is
+    stop        asked between settings, and while one is at work: where it is true, the search ends with what it has
+                so far, and with an error where that is nothing
 
     Raises UnreachedError, which has the nearest that was found and everything that was tried.
     """
@@ -64,14 +68,10 @@ def compress_to(
     network.check_fits(whole)
     measured = draw_measured(whole)
     store = None if keep is None else ResultStore(Path(keep) / "run")
-    trials = Trials(network, target, given, measured, arithmetic, store, progress, working)
+    trials = Trials(network, target, given, measured, arithmetic, store, progress, working, stop)
     search = _Search(trials, target)
-    first = find_ladder(method, over)
-    start = search.along(first)
-    for place in search.near(first, start):
-        finer = finer_ladder(first.methods[place], first.option, over)
-        if finer is not None:
-            search.along(finer, f"{first.setting(place)}, ")
+    with suppress(StoppedError):
+        search.everywhere(method, find_ladder(method, over), over)
     found = search.best()
     if found is None or found.pact is None or found.compressed is None:
         raise _unreached(search, trials, target, method)
@@ -82,7 +82,7 @@ def compress_to(
         found.pact,
         found.told,
         tuple(trial.told for trial in trials.all),
-        trials.original_accuracy if target.max_bound is None else None,
+        trials.original_accuracy,
         f"{measured.count:,} {'training' if validation is None else 'validation'} samples"
         + (f" of {whole.count:,}" if whole is not measured else ""),
     )
@@ -94,10 +94,22 @@ class _Search:
     def __init__(self, trials: Trials, target: Target) -> None:
         self._trials, self._target = trials, target
 
+    def everywhere(self, method: Method, first: Ladder, over: Sequence[str]) -> None:
+        """Along the first knob, and along the second one for the best of its values.
+
+        The lowest bound is looked for from the ends; the method as it is given comes first, should time be short.
+        """
+        if self._target.lowest_bound and (given := self._trials.run(method, first.name(method))) is not None:
+            self._trials.bound(given)
+        for place in self.near(first, self.along(first)):
+            finer = finer_ladder(first.methods[place], first.option, over)
+            if finer is not None:
+                self.along(finer, f"{first.setting(place)}, ")
+
     def along(self, ladder: Ladder, before: str = "") -> int | None:
         """The place of the setting that is wanted; None where none of the ladder serves."""
         count, run = len(ladder.methods), self._run(ladder, before)
-        if self._target.max_bound is not None:
+        if self._target.is_bound:
             return self._lowest_bound(count, run)
         start = next((place for place in range(ladder.usual, -1, -1) if run(place) is not None), None)
         if start is None:
@@ -122,6 +134,8 @@ class _Search:
         holding = [trial for trial in self._trials.all if trial.pact is not None and self._holds(trial, known=True)]
         if self._target.max_bytes is not None:
             return min(holding, key=lambda trial: (-(trial.told.accuracy or 0), trial.size), default=None)
+        if self._target.lowest_bound:
+            return min(holding, key=lambda trial: (self._trials.bound(trial), trial.size), default=None)
         return min(holding, key=lambda trial: trial.size, default=None)
 
     def nearest(self) -> Trial | None:
@@ -136,10 +150,10 @@ class _Search:
         target = self._target
         if target.max_bytes is not None:
             return trial.size <= target.max_bytes and not (known and trial.told.accuracy is None)
-        if target.max_bound is not None:
+        if target.is_bound:
             if known and trial.told.bound is None:
                 return False
-            return self._trials.bound(trial) <= target.max_bound
+            return target.max_bound is None or self._trials.bound(trial) <= target.max_bound
         assert target.max_accuracy_loss is not None
         if known and trial.told.accuracy is None:
             return False
@@ -149,7 +163,7 @@ class _Search:
 
     def _distance(self, trial: Trial) -> tuple[float, int]:
         told = trial.told
-        measured = told.bound if self._target.max_bound is not None else told.accuracy_loss
+        measured = (told.bound or trial.key) if self._target.is_bound else told.accuracy_loss
         return (0.0 if self._target.max_bytes is not None else measured if measured is not None else 1e9), trial.size
 
     def _most_accurate(self, count: int, start: int, run: Callable[[int], Trial | None]) -> int | None:
@@ -169,14 +183,13 @@ class _Search:
 
     def _lowest_bound(self, count: int, run: Callable[[int], Trial | None]) -> int:
         """Where the bound is lowest; and where it is low enough, down to the smallest file of which that is true."""
-        assert self._target.max_bound is not None
         most = self._target.max_bound
 
         def bound(place: int) -> float:
             return math.inf if (one := run(place)) is None else self._trials.bound(one)
 
         lowest = find_lowest(count, bound)
-        if bound(lowest) <= most:
+        if most is not None and bound(lowest) <= most:
             find_least(lowest + 1, lowest, lambda place: bound(place) <= most)
         return lowest
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from netpact.certificates.inputs import failure_probability
-from netpact.core.checks import check_integer, check_number
+from netpact.core.checks import check_flag, check_integer, check_number
 from netpact.core.display import Displayed, Row
 from netpact.core.errors import PactError
 from netpact.core.percent import percent, percent_up
@@ -18,22 +18,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """One of the first three.
+    """One of the first four.
 
     max_accuracy_loss  the smallest file whose accuracy is lower by at most this many percentage points
     max_bytes          of files of at most so many bytes the one of the best accuracy
     max_bound          the smallest file that is certified with at most this bound, a share below 1
-    delta              of that bound, as for certify
+    lowest_bound       the file with the lowest bound
+    delta              of these bounds, as for certify
     """
 
     max_accuracy_loss: float | None = None
     max_bytes: int | None = None
     max_bound: float | None = None
+    lowest_bound: bool = False
     delta: float = 0.05
 
     def __post_init__(self) -> None:
-        ways = ("max_accuracy_loss", "max_bytes", "max_bound")
-        given = [name for name in ways if getattr(self, name) is not None]
+        ways = ("max_accuracy_loss", "max_bytes", "max_bound", "lowest_bound")
+        check_flag(self.lowest_bound, where="lowest_bound")
+        given = [name for name in ways if getattr(self, name) is not None and getattr(self, name) is not False]
         if len(given) != 1:
             came = ", ".join(given) or "none of them"
             raise PactError(f"one of {', '.join(ways)} is needed, got {came}", where="target")
@@ -49,7 +52,13 @@ class Target:
                 )
         failure_probability(self.delta)
 
+    @property
+    def is_bound(self) -> bool:
+        return self.lowest_bound or self.max_bound is not None
+
     def __str__(self) -> str:
+        if self.lowest_bound:
+            return "the lowest bound"
         if self.max_bytes is not None:
             return f"at most {self.max_bytes:,} bytes"
         if self.max_bound is not None:
@@ -64,6 +73,7 @@ class Tried:
     file_bytes     of the file before it is certified
     accuracy_loss  in percentage points, on the samples that accuracy is measured on
     bound          what certify would state
+    too_long       for a bound that is worth anything, even if the network made no errors: none were counted
     refused        why the method did not take this setting
     """
 
@@ -74,6 +84,7 @@ class Tried:
     accuracy_loss: float | None = None
     bound: float | None = None
     seconds: float = 0.0
+    too_long: bool = False
     refused: str = ""
 
     def to_json(self) -> Row:
@@ -84,6 +95,7 @@ class Tried:
         if self.accuracy is not None and self.accuracy_loss is not None:
             told.append(f"accuracy {percent(self.accuracy, places=2)}, {self.accuracy_loss:.2f} points lost")
         told += [f"bound {percent_up(self.bound)}"] if self.bound is not None else []
+        told += ["too long for the bound"] if self.too_long else []
         return f"{self.setting}: {', '.join(told) or self.refused}"
 
 

@@ -16,7 +16,7 @@ from netpact.certificates import risk_bound
 from netpact.coding.format import Compressed, Pact, seal
 from netpact.coding.format.loading import Base, open_network
 from netpact.core.errors import PactError
-from netpact.core.progress import Progress
+from netpact.core.progress import Progress, Stop
 from netpact.core.seed import Seed
 from netpact.core.version import __version__
 from netpact.datasets import Samples, find_copies, leave_out, set_aside
@@ -32,6 +32,10 @@ _MOST_MEASURED = 10_000  # samples that accuracy is measured on; of more, so man
 _BATCH = 256
 
 
+class StoppedError(Exception):
+    """No time is left for more."""
+
+
 @dataclass(eq=False)
 class Trial:
     """A method, its file, and what is known about it so far."""
@@ -40,6 +44,7 @@ class Trial:
     told: Tried
     compressed: Compressed | None = None
     pact: Pact | None = None
+    key: float | None = None  # its bound, and above 1 for vacuous ones, so that they can be told apart too
 
     @property
     def size(self) -> int:
@@ -55,6 +60,7 @@ class Trials:
     measured   labelled samples that accuracy is measured on
     store      keeps what is finished; None: nothing is kept
     tell       called with everything that is newly known
+    stop       asked before and during what is new
     """
 
     network: Network
@@ -65,6 +71,7 @@ class Trials:
     store: ResultStore | None = None
     tell: Callable[[Tried], None] | None = None
     working: Callable[[str], Progress] | None = None
+    stop: Stop | None = None
     _known: dict[str, Trial] = field(default_factory=dict)
 
     @property
@@ -75,6 +82,7 @@ class Trials:
         """The method's file; None where it refuses this setting."""
         key = _identify(method)
         if key not in self._known:
+            self._refuse_overtime()
             started = time.monotonic()
             self._known[key] = trial = self._compress(method, setting)
             trial.told = replace(trial.told, seconds=time.monotonic() - started)
@@ -98,7 +106,7 @@ class Trials:
 
     def _write(self, method: Method, setting: str) -> str:
         """The message, in hexadecimal digits."""
-        progress = None if self.working is None else self.working(setting)
+        progress = self._progress(setting)
         compressed = compress(self.network, method, samples=self.samples, arithmetic=self.arithmetic, progress=progress)
         return seal(compressed).message.hex()
 
@@ -114,16 +122,23 @@ class Trials:
         return trial.told.accuracy
 
     def bound(self, trial: Trial) -> float:
-        """What certify would state. Above 1 for vacuous ones, so that they can be told apart too."""
+        """What certify would state; above 1 for what would be 1."""
+        if trial.key is not None:
+            return trial.key
         assert trial.pact is not None
-        counted = self._counted(trial)
-        errors = self._count(trial, "errors", lambda: self._errors(trial, counted))
-        samples, bits, delta = counted.count, trial.pact.code_bits, self.target.delta
-        found = risk_bound(errors=errors, samples=samples, code_bits=bits, delta=delta)
-        if trial.told.bound is None:
-            trial.told = replace(trial.told, bound=found)
+        counted, bits, delta = self._counted(trial), trial.pact.code_bits, self.target.delta
+        samples, most = counted.count, max(self.target.max_bound or 0.0, 1 - 1 / self.samples.classes)
+        if risk_bound(errors=0, samples=samples, code_bits=bits, delta=delta) >= most:
+            trial.key = 1 + bits / samples
+            trial.told = replace(trial.told, too_long=True)
             self._tell(trial)
-        return found if found < 1 else 1 + errors / samples + bits / samples
+            return trial.key
+        errors = self._count(trial, "errors", lambda: self._errors(trial, counted))
+        found = risk_bound(errors=errors, samples=samples, code_bits=bits, delta=delta)
+        trial.key = found if found < 1 else 1 + errors / samples + bits / samples
+        trial.told = replace(trial.told, bound=found)
+        self._tell(trial)
+        return trial.key
 
     @cached_property
     def original_accuracy(self) -> float:
@@ -154,7 +169,7 @@ class Trials:
 
     def _errors(self, trial: Trial, counted: Samples) -> int:
         assert trial.compressed is not None
-        progress = None if self.working is None else self.working(f"{trial.told.setting}, counting errors")
+        progress = self._progress(f"{trial.told.setting}, counting errors")
         arithmetic = trial.compressed.arithmetic
         return count_errors(self._module(trial), counted, arithmetic=arithmetic, progress=progress).errors
 
@@ -166,15 +181,14 @@ class Trials:
 
     @torch.no_grad()
     def _right(self, module: nn.Module, setting: str) -> int:
-        progress = None if self.working is None else self.working(f"{setting}, measuring accuracy")
+        progress = self._progress(f"{setting}, measuring accuracy", stoppable=False)
         module, right, seen = copy.deepcopy(module).eval(), 0, 0
         precision = next(module.parameters()).dtype
         for inputs, labels in self.measured.batches(_BATCH):
             logits = module(torch.from_numpy(np.array(inputs)).to(precision))
             right += int((~wrong(logits, torch.from_numpy(np.asarray(labels)))).sum())
             seen += len(labels)
-            if progress is not None:
-                progress(seen, self.measured.count)
+            progress(seen, self.measured.count)
         return right
 
     def _count(self, trial: Trial, what: str, count: Callable[[], int]) -> int:
@@ -194,6 +208,21 @@ class Trials:
             found = make()
             self.store.put(task, found, seconds=time.monotonic() - started)
         return found
+
+    def _refuse_overtime(self) -> None:
+        if self.stop is not None and self.stop():
+            raise StoppedError
+
+    def _progress(self, name: str, *, stoppable: bool = True) -> Progress:
+        shown = None if self.working is None else self.working(name)
+
+        def tell(done: int, total: int) -> None:
+            if stoppable:
+                self._refuse_overtime()
+            if shown is not None:
+                shown(done, total)
+
+        return tell
 
     def _tell(self, trial: Trial) -> None:
         if self.tell is not None:
