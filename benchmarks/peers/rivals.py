@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bounds import pac_bayes_kl_bound, pick_to_learn_bound, sample_compression_bound
+from bounds import pac_bayes_kl_bound
 from gaussians import Gibbs, train_gaussian
 from pick_to_learn import Picked, PickOptions, pick_to_learn
 from rows import BoundRow
@@ -12,6 +12,7 @@ from subjects import DELTA
 from torch import nn
 
 import netpact
+from netpact.certificates import selection_bound, subset_bound
 from netpact.datasets import ArraySamples, Samples, split_indices
 from netpact.training import error_rate
 
@@ -116,11 +117,11 @@ def picking_rows(
     """Both bounds on what Pick-to-Learn found: the union over subsets, and the sharper one where its premise holds."""
     picked = pick_to_learn(module, samples, options, seed=netpact.Seed(0).child("picking"), base=base)
     kept, count = len(picked.kept), samples.count
-    union = sample_compression_bound(errors=picked.errors_left, kept=kept, samples=count, delta=DELTA)
+    union = subset_bound(errors=picked.errors_left, kept=kept, samples=count, delta=DELTA)
     also = "" if base is None else f"{HALF} "
     rows = [_picked_row(f"sample compression, {name}", also, picked, data, count, union)]
     if picked.errors_left == 0:
-        sharp = pick_to_learn_bound(kept=kept, samples=count, delta=DELTA)
+        sharp = selection_bound(selected=kept, samples=count, delta=DELTA)
         rows.append(_picked_row(f"Pick-to-Learn, {name}", also, picked, data, count, sharp))
     return rows
 

@@ -67,76 +67,10 @@ def test_pac_bayes_agrees_with_many_digits(gibbs_error: float, divergence: float
 
 
 @pytest.mark.parametrize(
-    ("errors", "kept", "samples"), [(0, 0, 20), (1, 3, 20), (4, 7, 60), (0, 59, 60), (12, 20, 200)]
-)
-def test_sample_compression_agrees_with_exact_sums(errors: int, kept: int, samples: int) -> None:
-    delta = Fraction(1, 20)
-    level = delta / (samples * math.comb(samples, kept))
-    left = samples - kept
-
-    def tail(p: Fraction) -> Fraction:
-        return sum((math.comb(left, i) * p**i * (1 - p) ** (left - i) for i in range(errors + 1)), Fraction(0))
-
-    ours = bounds.sample_compression_bound(errors=errors, kept=kept, samples=samples, delta=float(delta))
-    step = Fraction(1, 10**8)
-    assert ours == 1.0 if errors == left else tail(Fraction(ours)) <= level
-    assert tail(Fraction(ours) - step) > level
-
-
-def test_sample_compression_without_a_kept_sample_costs_the_sizes_alone() -> None:
-    ours = bounds.sample_compression_bound(errors=5, kept=0, samples=1024, delta=0.05)
-    assert ours == pytest.approx(risk_bound(errors=5, samples=1024, code_bits=10, delta=0.05), abs=1e-9)
-
-
-@pytest.mark.parametrize(("kept", "samples"), [(0, 1), (0, 30), (1, 30), (12, 30), (29, 30), (8, 90)])
-def test_pick_to_learn_solves_its_equation_exactly(kept: int, samples: int) -> None:
-    delta = Fraction(1, 20)
-
-    def excess(risk: Fraction) -> Fraction:
-        """(delta/N) sum C(m,k) t^(m-k) - C(N,k) t^(N-k) with t = 1 - risk: the same equation as a polynomial."""
-        t = 1 - risk
-        total = sum((math.comb(m, kept) * t ** (m - kept) for m in range(kept, samples)), Fraction(0))
-        return delta / samples * total - math.comb(samples, kept) * t ** (samples - kept)
-
-    ours = Fraction(bounds.pick_to_learn_bound(kept=kept, samples=samples, delta=float(delta)))
-    assert excess(ours) >= 0
-    assert excess(ours - Fraction(1, 10**8)) < 0
-
-
-@pytest.mark.parametrize(("kept", "samples"), [(1, 50), (5, 50), (40, 50), (20, 2_000), (300, 60_000)])
-def test_pick_to_learn_covers_a_selection_whose_risk_is_known(kept: int, samples: int) -> None:
-    """Keeping the d largest of N uniform numbers has the preference property, and a new number changes the selection
-    with probability 1 - (the d-th largest), which exceeds e iff fewer than d of the N numbers lie above 1 - e.
-    """
-    risk = bounds.pick_to_learn_bound(kept=kept, samples=samples, delta=0.05)
-    with mp.workdps(40):
-        p = mpf(risk)
-        failure = mp.fsum(mp.binomial(samples, i) * p**i * (1 - p) ** (samples - i) for i in range(kept))
-    assert failure <= 0.05
-    # The same by drawing the numbers, where that is quick.
-    if samples <= 50:
-        drawn = np.sort(np.random.default_rng(0).random((20_000, samples)), axis=1)
-        assert np.mean(1.0 - drawn[:, -kept] > risk) <= 0.05
-
-
-def test_the_bounds_grow_with_what_is_kept() -> None:
-    for bound in (
-        lambda d: bounds.pick_to_learn_bound(kept=d, samples=5_000, delta=0.05),
-        lambda d: bounds.sample_compression_bound(errors=0, kept=d, samples=5_000, delta=0.05),
-    ):
-        values = [bound(d) for d in (0, 10, 200, 1_000)]
-        assert values == sorted(values)
-    assert bounds.pick_to_learn_bound(kept=10, samples=10, delta=0.05) == 1.0
-
-
-@pytest.mark.parametrize(
     "call",
     [
         lambda: bounds.pac_bayes_kl_bound(gibbs_error=1.1, divergence=1.0, samples=10, delta=0.05),
         lambda: bounds.pac_bayes_kl_bound(gibbs_error=0.1, divergence=-1.0, samples=10, delta=0.05),
-        lambda: bounds.sample_compression_bound(errors=0, kept=10, samples=10, delta=0.05),
-        lambda: bounds.pick_to_learn_bound(kept=11, samples=10, delta=0.05),
-        lambda: bounds.pick_to_learn_bound(kept=1, samples=10, delta=0.0),
     ],
 )
 def test_nonsense_is_refused(call) -> None:

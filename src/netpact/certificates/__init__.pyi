@@ -24,6 +24,10 @@ from netpact.certificates.program import WHOLE as WHOLE
 from netpact.certificates.program import Program as Program
 from netpact.certificates.second_opinion import Opinion as Opinion
 from netpact.certificates.second_opinion import check_bound as check_bound
+from netpact.certificates.selection import SelectionCertificate as SelectionCertificate
+from netpact.certificates.selection_opinion import check_selection_bound as check_selection_bound
+from netpact.certificates.selections import selection_bound as selection_bound
+from netpact.certificates.selections import subset_bound as subset_bound
 from netpact.certificates.statement import Statement as Statement
 from netpact.certificates.tail import invert_tail as invert_tail
 from netpact.certificates.tail import log_tail as log_tail

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,8 +153,7 @@ class Pact(Displayed):
 
     def to_bytes(self) -> bytes:
         statement = b"" if self.certificate is None else json.dumps(self._statement(self.certificate)).encode()
-        body = MAGIC + bytes([CONTAINER_VERSION]) + _announced(self.message) + _announced(statement)
-        return body + _checksum(body)
+        return pack_parts(MAGIC, CONTAINER_VERSION, [self.message, statement])
 
     def _statement(self, certificate: Certificate) -> dict[str, object]:
         beside = {name: stated.to_json() for name, stated in self.statements.items() if stated is not certificate}
@@ -163,25 +164,7 @@ class Pact(Displayed):
         """Open untrusted bytes: nothing is unpickled or imported, and no length is believed before it is checked."""
         if not isinstance(content, (bytes, bytearray, memoryview)):
             raise wrong_kind(content, needed="the bytes of a file", where="content", hint="Pact.read(path) reads one")
-        if content[: len(MAGIC)] != MAGIC:
-            raise PactError("this is not a .pact file: it does not begin with PACT", where="byte 0")
-        if len(content) < len(MAGIC) + 1 + 2 * _LENGTH_BYTES + _CHECKSUM_BYTES:
-            raise PactError(f"the file ends after {len(content)} bytes, in its header", hint="copy it again")
-        if content[len(MAGIC)] != CONTAINER_VERSION:
-            raise PactError(
-                f"container version {content[len(MAGIC)]}, this netpact reads version {CONTAINER_VERSION}",
-                where=f"byte {len(MAGIC)}",
-                hint="install a newer netpact",
-            )
-        body, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
-        message, position = _take(body, len(MAGIC) + 1, "message")
-        statement, position = _take(body, position, "certificate")
-        if position != len(body):
-            raise PactError(f"{len(body) - position} bytes after the certificate", where=f"byte {position}")
-        if _checksum(body) != checksum:
-            raise PactError(
-                "the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again"
-            )
+        message, statement = unpack_parts(content, MAGIC, CONTAINER_VERSION, ["message", "certificate"])
         return cls(message, **_parse_statements(statement))
 
     def write(self, path: str | Path) -> Path:
@@ -189,13 +172,8 @@ class Pact(Displayed):
 
     @classmethod
     def read(cls, path: str | Path) -> Pact:
-        try:
+        with naming_file(path):
             return cls.from_bytes(read_bytes(path))
-        except PactError as error:
-            if str(path) in error.where:
-                raise
-            place = f"{path}, {error.where}" if error.where else str(path)
-            raise PactError(error.what, where=place, hint=error.hint) from error
 
 
 def seal(compressed: Compressed) -> Pact:
@@ -204,6 +182,50 @@ def seal(compressed: Compressed) -> Pact:
         needed, hint = "a compressed network", "seal(compress(trace(module, data), method))"
         raise wrong_kind(compressed, needed=needed, where="compressed", hint=hint)
     return Pact(encode_message(compressed))
+
+
+@contextmanager
+def naming_file(path: str | Path) -> Iterator[None]:
+    """Errors about the content of a file say which file."""
+    try:
+        yield
+    except PactError as error:
+        if str(path) in error.where:
+            raise
+        place = f"{path}, {error.where}" if error.where else str(path)
+        raise PactError(error.what, where=place, hint=error.hint) from error
+
+
+def pack_parts(magic: bytes, version: int, parts: Sequence[bytes]) -> bytes:
+    """The container: who it is, its version, each part behind its length, and a checksum over all of it."""
+    body = magic + bytes([version]) + b"".join(map(_announced, parts))
+    return body + _checksum(body)
+
+
+def unpack_parts(content: bytes, magic: bytes, version: int, names: Sequence[str]) -> list[bytes]:
+    """The parts of an untrusted container; names: what errors call them."""
+    if content[: len(magic)] != magic:
+        raise PactError(
+            f"this is not a .{magic.decode().lower()} file: it does not begin with {magic.decode()}", where="byte 0"
+        )
+    if len(content) < len(magic) + 1 + len(names) * _LENGTH_BYTES + _CHECKSUM_BYTES:
+        raise PactError(f"the file ends after {len(content)} bytes, in its header", hint="copy it again")
+    if content[len(magic)] != version:
+        raise PactError(
+            f"container version {content[len(magic)]}, this netpact reads version {version}",
+            where=f"byte {len(magic)}",
+            hint="install a newer netpact",
+        )
+    body, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
+    parts, position = [], len(magic) + 1
+    for name in names:
+        part, position = _take(body, position, name)
+        parts.append(part)
+    if position != len(body):
+        raise PactError(f"{len(body) - position} bytes after the {names[-1]}", where=f"byte {position}")
+    if _checksum(body) != checksum:
+        raise PactError("the checksum does not fit: the file is damaged", where="last 8 bytes", hint="copy it again")
+    return parts
 
 
 def _announced(part: bytes) -> bytes:

@@ -1,0 +1,272 @@
+"""search_picks: look for the recipe of sample compression with the lowest bound.
+
+A recipe is some bytes of a prefix code, so trying many costs nothing beyond the bytes of the one that is taken. Recipes
+are compared on few samples, one setting changed at a time; the best one is run on all of them. Where it had better
+stop picking is seen from that run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from netpact.certificates import code_bits, selection_bound
+from netpact.certificates.inputs import failure_probability
+from netpact.core.checks import check_integer, check_number
+from netpact.core.errors import PactError
+from netpact.core.files import as_path, check_place, write_atomically
+from netpact.core.json import encode_json
+from netpact.core.progress import Progress
+from netpact.datasets import Data, as_data
+from netpact.exploration.clock import Clock
+from netpact.exploration.trials import Trial
+from netpact.layers.oriented import MAX_CELL
+from netpact.picking import Picked, PickRecipe, pick, verify_picked
+from netpact.picking.certifying import Drawn, draw_samples
+from netpact.picking.recipe import ORIENTED, PIXELS, allowed_most
+
+BEST = "best.pick"
+_FEW = 4000  # samples that recipes are compared on
+_COMPARED = 300  # samples whose distances say how wide the kernel starts
+_START_WIDTH = 0.3  # of the median squared distance
+_GROWTH = 1.6  # of the time of a run with the samples, as an exponent: for what is set aside
+_STRIDES = ((4, 2), (6, 3), (8, 4), (10, 5), (6, 4), (8, 3))  # cell and stride
+
+
+@dataclass(frozen=True)
+class PickSearch:
+    """The certified result and everything that was tried on the way to it.
+
+    note  what became of the best.pick that was there before; "" if there was none
+    """
+
+    picked: Picked
+    file: Path
+    ledger: tuple[Trial, ...]
+    minutes: float
+    note: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        stated = None if self.picked.certificate is None else self.picked.certificate.to_json()
+        return {
+            "file": str(self.file),
+            "recipe": str(self.picked.recipe),
+            "minutes": round(self.minutes, 1),
+            "note": self.note,
+            "ledger": [trial.to_json() for trial in self.ledger],
+            "certificate": stated,
+        }
+
+
+def search_picks(
+    data: Data | str | Path | object,
+    *,
+    out: str | Path,
+    budget_seconds: float = 600.0,
+    rounds: int | None = None,
+    delta: float = 0.05,
+    progress: Callable[[Trial], None] | None = None,
+    working: Progress | None = None,
+) -> PickSearch:
+    """Search, write out/best.pick with its certificate and out/ledger.json.
+
+    rounds    of changes of all settings, instead of the budget: the same file every time
+    progress  called after every trial
+    working   picks of the runs on all samples
+    """
+    failure_probability(delta)
+    check_number(budget_seconds, where="budget_seconds", above=0)
+    if rounds is not None:
+        check_integer(rounds, where="rounds", least=0)
+    folder, clock = as_path(out, where="out"), Clock(budget_seconds if rounds is None else None)
+    check_place(folder / BEST)
+    source = as_data(data)
+    bench = _Bench(source, delta, clock, progress)
+    best = _climb(bench, rounds)
+    picked = _run_whole(bench, best, source, delta, working)
+    file, note = _place(folder, picked, source, delta)
+    result = PickSearch(picked, file, tuple(bench.ledger), clock.elapsed() / 60, note)
+    write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())
+    return result
+
+
+class _Bench:
+    """Runs recipes on few samples, each once."""
+
+    def __init__(self, data: Data, delta: float, clock: Clock, progress: Callable[[Trial], None] | None) -> None:
+        self.data, self.delta, self.clock, self._progress = data, delta, clock, progress
+        few = min(_FEW, data.train.count)
+        self.few = replace(data, train=_first(data, few), test=None)
+        self.ledger: list[Trial] = []
+        self._scores: dict[bytes, float] = {}
+        self._drawn: dict[bytes, Drawn] = {}
+
+    def score(self, recipe: PickRecipe) -> float:
+        """The bound that the recipe would have if it stopped at its best place."""
+        key = recipe.to_bytes()
+        if key not in self._scores:
+            started = time.monotonic()
+            drawn = self.draw(recipe)
+            history = drawn.run().history
+            self._scores[key] = self.tell(recipe, history, len(drawn.labels), started)
+            seconds = time.monotonic() - started
+            self.clock.reserve(3 * seconds * (self.data.train.count / self.few.train.count) ** _GROWTH)
+        return self._scores[key]
+
+    def draw(self, recipe: PickRecipe) -> Drawn:
+        """Features are computed once for all recipes that differ in what comes after."""
+        key = replace(recipe, width=0, margin=0, steps=0, most=0).to_bytes()
+        if key not in self._drawn:
+            if len(self._drawn) >= 4:
+                self._drawn.pop(next(iter(self._drawn)))
+            self._drawn[key] = draw_samples(self.few, recipe, repeats=False)
+        return replace(self._drawn[key], recipe=recipe)
+
+    def tell(self, recipe: PickRecipe, history: tuple[tuple[int, int], ...], samples: int, started: float) -> float:
+        selected = min(picked + wrong for picked, wrong in history)
+        bits = code_bits(len(recipe.to_bytes()))
+        score = selection_bound(selected=selected, samples=samples, code_bits=bits, delta=self.delta)
+        trial = Trial(f"{recipe} ({samples:,} samples)", selected, bits, score, time.monotonic() - started)
+        self.ledger.append(trial)
+        if self._progress is not None:
+            self._progress(trial)
+        return score
+
+
+def _first(data: Data, count: int) -> object:
+    """The first samples, in memory."""
+    from netpact.datasets import as_samples
+
+    x, y = next(iter(data.train.batches(count)))
+    return as_samples((x, y), classes=data.classes)
+
+
+def _climb(bench: _Bench, rounds: int | None) -> PickRecipe:
+    """From the best start, every setting in turn; a change that helps is kept and made again."""
+    starts = [start for start in _starts(bench) if bench.clock.left(0.5) > 0 or not bench.ledger]
+    best = min(starts, key=bench.score)
+    done = 0
+    while rounds is None or done < rounds:
+        before = best
+        for change in _changes(best):
+            if bench.clock.is_over():
+                return best
+            while change is not None and bench.score(change) < bench.score(best):
+                step = _again(best, change)
+                best, change = change, step
+                if bench.clock.is_over():
+                    return best
+        done += 1
+        if best == before:
+            break
+    return best
+
+
+def _starts(bench: _Bench) -> Iterator[PickRecipe]:
+    """One recipe for each kind of features that the data allow."""
+    shape = bench.data.input_shape
+    kinds = [PickRecipe(features=PIXELS)]
+    if len(shape) == 3 and shape[0] in (1, 3) and 8 <= min(shape[1:]) <= max(shape[1:]) <= 64:
+        cell = 4 if min(shape[1:]) < 16 else 6
+        kinds += [
+            PickRecipe(features=ORIENTED, orientations=8, cell=cell, stride=cell // 2, straighten=flag)
+            for flag in (False, True)
+        ]
+    for kind in kinds:
+        width = _start_width(bench.draw(kind))
+        for near in (-1, 1):
+            yield replace(kind, width=max(0, width + near))
+
+
+def _start_width(drawn: Drawn) -> int:
+    some = drawn.features[:_COMPARED].astype(np.float64)
+    lengths = (some**2).sum(axis=1)
+    apart = lengths[:, None] + lengths - 2 * some @ some.T
+    middle = float(np.median(apart[np.triu_indices(len(some), 1)])) if len(some) > 1 else 1.0
+    return min(63, max(0, round(2 * math.log2(max(1.0, _START_WIDTH * middle)))))
+
+
+def _changes(recipe: PickRecipe) -> Iterator[PickRecipe]:
+    """Recipes one step away."""
+    steps = {"width": 1, "margin": 1, "steps": 1}
+    steps |= {"orientations": 4, "inhibition": 1} if recipe.features == ORIENTED else {"bits": 1}
+    for name, step in steps.items():
+        for sign in (1, -1):
+            moved = _moved(recipe, **{name: getattr(recipe, name) + sign * step})
+            if moved is not None:
+                yield moved
+    if recipe.features == ORIENTED:
+        for cell, stride in _STRIDES:
+            moved = _moved(recipe, cell=min(cell, MAX_CELL), stride=stride)
+            if moved is not None and moved != recipe:
+                yield moved
+        for name in ("straighten", "mirror"):
+            yield replace(recipe, **{name: not getattr(recipe, name)})
+
+
+def _again(before: PickRecipe, after: PickRecipe) -> PickRecipe | None:
+    """The same change once more, if it was one of a number."""
+    names = ("width", "margin", "steps", "orientations", "inhibition", "bits")
+    moved = {name: 2 * getattr(after, name) - getattr(before, name) for name in names}
+    found = _moved(after, **moved)
+    return None if found == after else found
+
+
+def _moved(recipe: PickRecipe, **values: int) -> PickRecipe | None:
+    try:
+        return replace(recipe, **values)  # type: ignore[arg-type]
+    except PactError:
+        return None
+
+
+def _run_whole(bench: _Bench, recipe: PickRecipe, source: Data, delta: float, working: Progress | None) -> Picked:
+    """On all samples, until all others are right; then again with the best place to stop, if that is better."""
+    started = time.monotonic()
+    drawn = draw_samples(source, recipe, repeats=False)
+    history = drawn.run(working).history
+    bench.tell(recipe, history, len(drawn.labels), started)
+    reached = dict(history)  # one sample is picked in a round: a run that stops earlier is a beginning of this one
+
+    def bound(candidate: PickRecipe) -> float:
+        picked = candidate.most or history[-1][0]
+        bits = code_bits(len(candidate.to_bytes()))
+        return selection_bound(
+            selected=picked + reached[picked], samples=len(drawn.labels), code_bits=bits, delta=delta
+        )
+
+    ends = sorted({allowed_most(picked) for picked in reached if picked} & reached.keys())
+    best = min([recipe, *(recipe.at_most(end) for end in _near_best(ends, reached))], key=bound)
+    return pick(source, best, delta=delta, progress=working)
+
+
+def _near_best(ends: list[int], reached: dict[int, int]) -> list[int]:
+    """The ends with the fewest picked and wrong samples: their recipes are of one length."""
+    return sorted(ends, key=lambda end: end + reached[end])[:1]
+
+
+def _place(folder: Path, picked: Picked, data: Data, delta: float) -> tuple[Path, str]:
+    """A better file for the same data and delta is never replaced, and none is lost."""
+    best, stated = folder / BEST, picked.certificate
+    assert stated is not None
+    if not best.exists():
+        return picked.write(best), ""
+    try:
+        earlier = Picked.read(best)
+        told = earlier.certificate
+        fits = told is not None and told.delta == delta and verify_picked(earlier, data).agreed
+    except PactError:
+        told, fits = None, False
+    if fits and told is not None and told.bound <= stated.bound:
+        if earlier.message == picked.message:
+            return best, ""
+        own = picked.write(folder / f"found-{picked.message_sha256[:12]}.pick")
+        return own, f"{best} stays: its bound is not larger; this search's file is {own}"
+    if fits:
+        return picked.write(best), f"{best} of an earlier search is replaced"
+    own = picked.write(folder / f"found-{picked.message_sha256[:12]}.pick")
+    return own, f"{best} is about other data or delta, or does not verify, and stays; this search's file is {own}"

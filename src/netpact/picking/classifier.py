@@ -1,0 +1,51 @@
+"""PickedClassifier: the kernel machine of a selection as a torch module."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from netpact.picking.features import compute_features
+from netpact.picking.kernel import Kernel
+from netpact.picking.learner import Integers
+from netpact.picking.recipe import PickRecipe
+
+
+class PickedClassifier(nn.Module):
+    """Images in, scores out: integers as float64. Where two scores are equal the classifier does not decide.
+
+    features      (picks, features) of the picked samples
+    coefficients  (picks, classes)
+    """
+
+    features: Tensor
+    coefficients: Tensor
+
+    def __init__(self, recipe: PickRecipe, features: NDArray[np.float32], coefficients: Integers) -> None:
+        super().__init__()
+        self.recipe = recipe
+        self.register_buffer("features", torch.from_numpy(np.ascontiguousarray(features)))
+        self.register_buffer("coefficients", torch.from_numpy(np.ascontiguousarray(coefficients)))
+
+    @torch.no_grad()
+    def forward(self, images: Tensor) -> Tensor:
+        given = compute_features(self.recipe, np.asarray(images.detach().numpy(), dtype=np.float32))
+        kernel = Kernel(given, halving_distance=self.recipe.halving_distance)
+        similar = kernel.block(self.features.numpy().astype(np.float64))
+        # Products and sums of integers far below 2^53: exact in any order.
+        scores = similar.astype(np.float64) @ self.coefficients.numpy().astype(np.float64)
+        return torch.from_numpy(scores)
+
+    def extra_repr(self) -> str:
+        return f"{len(self.features):,} picked samples; {self.recipe}"
+
+
+def count_wrong(scores: NDArray[np.float64], labels: Integers) -> NDArray[np.bool_]:
+    """Which samples are not right: another score is as large as that of the label."""
+    places = np.arange(len(labels))
+    own = scores[places, labels]
+    others = scores.copy()
+    others[places, labels] = -np.inf
+    return np.asarray(others.max(axis=1) >= own)

@@ -1,0 +1,162 @@
+"""PickRecipe: all that a run depends on beside the samples, and its few bytes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+
+from netpact.core.checks import check_choice, check_flag, check_integer, plain
+from netpact.core.errors import PactError
+from netpact.layers.oriented import MAX_CELL
+
+LEARNER_VERSION = 0  # of kernel, training and picking; what they do is what a certificate assumes to be older than data
+PIXELS, ORIENTED = "pixels", "oriented"
+FEATURES = (PIXELS, ORIENTED)
+UNIT = 1 << 12  # the similarity of a sample to itself
+_MANTISSA = 64  # most is so exact: a number below it, or 64 to 127 times a power of two
+
+# Name, bits, least value, in the order of the message. What only one kind of features has stands behind it.
+_COMMON = (("width", 6, 0), ("margin", 4, 0), ("steps", 3, 0))
+_OWN = {
+    PIXELS: (("bits", 3, 1),),
+    ORIENTED: (
+        ("orientations", 5, 1),
+        ("inhibition", 4, 0),
+        ("cell", 4, 1),
+        ("stride", 4, 1),
+        ("straighten", 1, 0),
+        ("mirror", 1, 0),
+    ),
+}
+_VERSION_BITS, _MANTISSA_BITS, _EXPONENT_BITS = 3, 6, 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class PickRecipe:
+    """A fixed, deterministic way from samples to a classifier, in integers: the same on every machine.
+
+    features  pixels: each input between 0 and 1 as an integer of so many `bits`. oriented: the stem of oriented edges
+              (netpact.layers.OrientedEdges) with its orientations, inhibition, cell, stride, straighten, mirror
+    width     similarity halves at a squared distance of 2^(width / 2), rounded down
+    margin    training goes on while a picked sample's margin is below 2^(margin - 2) times the similarity to itself
+    steps     at most 2^steps training steps for each picked sample
+    most      stop when so many are picked: below 64, or 64 to 127 times a power of two; 0: until all others are right
+    """
+
+    features: str = PIXELS
+    bits: int = 4
+    orientations: int = 8
+    inhibition: int = 3
+    cell: int = 6
+    stride: int = 3
+    straighten: bool = False
+    mirror: bool = False
+    width: int = 20
+    margin: int = 4
+    steps: int = 4
+    most: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice(self.features, FEATURES, where="features")
+        for name in ("straighten", "mirror"):
+            check_flag(getattr(self, name), where=name)
+        for name, bits, least in (*_COMMON, *_OWN[PIXELS], *_OWN[ORIENTED]):
+            if bits > 1:
+                value = check_integer(plain(getattr(self, name)), where=name, least=least, most=least + (1 << bits) - 1)
+                object.__setattr__(self, name, value)
+        object.__setattr__(self, "most", check_integer(plain(self.most), where="most", least=0, most=1 << 36))
+        if self.most != allowed_most(self.most):
+            raise PactError(
+                f"must be below 64, or 64 to 127 times a power of two, got {self.most}",
+                where="most",
+                hint=f"{allowed_most(self.most)} is allowed",
+            )
+        if self.features == ORIENTED:  # beyond these its integers are not exact
+            check_integer(self.cell, where="cell", least=1, most=MAX_CELL)
+            check_integer(self.stride, where="stride", least=1, most=self.cell)
+        # What the features do not use is not in the message: two recipes are equal if their bytes are.
+        for entry in fields(self):
+            if entry.name in _unused(self.features):
+                object.__setattr__(self, entry.name, entry.default)
+
+    @property
+    def halving_distance(self) -> int:
+        """floor(2^(width / 2))"""
+        return math.isqrt(1 << self.width)
+
+    @property
+    def least_margin(self) -> int:
+        return (UNIT << self.margin) >> 2
+
+    def to_bytes(self) -> bytes:
+        """One integer of fixed fields, padded with zero bits to whole bytes."""
+        parts = [(LEARNER_VERSION, _VERSION_BITS), (FEATURES.index(self.features), 1)]
+        parts += [(int(getattr(self, name)) - least, bits) for name, bits, least in (*_OWN[self.features], *_COMMON)]
+        parts += [(int(bool(self.most)), 1)]
+        if self.most:
+            shift = max(0, self.most.bit_length() - _MANTISSA.bit_length() + 1)
+            mantissa = self.most if not shift else (self.most >> shift - 1) - _MANTISSA
+            parts += [(mantissa, _MANTISSA_BITS), (shift, _EXPONENT_BITS)]
+        value = total = 0
+        for part, bits in parts:
+            value, total = value << bits | part, total + bits
+        length = -(-total // 8)
+        return (value << (8 * length - total)).to_bytes(length, "big")
+
+    @classmethod
+    def from_bytes(cls, message: bytes) -> PickRecipe:
+        """The recipe of a message; only what to_bytes writes is accepted."""
+        reader = _Reader(message)
+        version = reader.take(_VERSION_BITS)
+        if version != LEARNER_VERSION:
+            raise PactError(
+                f"recipe of learner version {version}; this netpact knows version {LEARNER_VERSION}",
+                where="recipe",
+                hint="a newer netpact may know it",
+            )
+        features = FEATURES[reader.take(1)]
+        values = {name: reader.take(bits) + least for name, bits, least in (*_OWN[features], *_COMMON)}
+        most = 0
+        if reader.take(1):
+            mantissa, shift = reader.take(_MANTISSA_BITS), reader.take(_EXPONENT_BITS)
+            most = mantissa if not shift else _MANTISSA + mantissa << shift - 1
+        found = cls(
+            features=features,
+            **{name: bool(value) if name in ("straighten", "mirror") else value for name, value in values.items()},  # type: ignore[arg-type]
+            most=most,
+        )
+        if found.to_bytes() != message:
+            raise PactError("not the bytes of a recipe: something follows, or is padded", where="recipe")
+        return found
+
+    def at_most(self, count: int) -> PickRecipe:
+        """The same recipe that stops when about so many are picked."""
+        return replace(self, most=allowed_most(count))
+
+    def __str__(self) -> str:
+        own = {name: int(getattr(self, name)) for name, _, _ in (*_OWN[self.features], *_COMMON)}
+        told = {**own, **({"most": self.most} if self.most else {})}
+        return f"{self.features}, " + ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def allowed_most(count: int) -> int:
+    """The largest allowed number that is not above the count."""
+    shift = max(0, count.bit_length() - _MANTISSA.bit_length())
+    return count >> shift << shift
+
+
+def _unused(features: str) -> set[str]:
+    return {name for kind, own in _OWN.items() if kind != features for name, _, _ in own}
+
+
+class _Reader:
+    def __init__(self, message: bytes) -> None:
+        if not isinstance(message, bytes) or not 1 <= len(message) <= 16:
+            raise PactError("a recipe has 1 to 16 bytes", where="recipe")
+        self._value, self._left = int.from_bytes(message, "big"), 8 * len(message)
+
+    def take(self, bits: int) -> int:
+        self._left -= bits
+        if self._left < 0:
+            raise PactError("the recipe ends in the middle of a number", where="recipe", hint="copy the file again")
+        return self._value >> self._left & ((1 << bits) - 1)
