@@ -32,6 +32,7 @@ ORDER = (
     "deviations",
     "training",
     "pacts",
+    "picking",
     "measurements",
     "bounds",
     "methods",

@@ -62,6 +62,7 @@ VERBS = {
     "open_base": 1,
     "operator_norm": 1,
     "parse_model": 1,
+    "pick": 2,
     "promised_error": 3,
     "remove_filters": 2,
     "retrain_helper": 2,
@@ -82,6 +83,7 @@ VERBS = {
     "verify_fidelity": 4,
     "verify_hold_out": 3,
     "verify_original": 4,
+    "verify_picked": 2,
     "with_head": 1,
 }
 NOT_VERBS = {"risk_bound"}  # of numbers by name alone
@@ -158,6 +160,7 @@ class Case:
             "open_base": (netpact.open_base, [self.weights]),
             "operator_norm": (netpact.operator_norm, [nn.Linear(3, 3)]),
             "parse_model": (lambda name: netpact.parse_model(name, input_shape=(1, 8, 8), classes=10), ["linear"]),
+            "pick": (netpact.pick, [data, netpact.PickRecipe(width=17)]),
             "promised_error": (netpact.promised_error, [network, compressed, data]),
             "remove_filters": (netpact.remove_filters, [normed, data]),
             "retrain_helper": (netpact.retrain_helper, [pact, data]),
@@ -176,6 +179,7 @@ class Case:
             "verify_fidelity": (netpact.verify_fidelity, [pact, module, data, data.train]),
             "verify_hold_out": (netpact.verify_hold_out, [pact, data.train, data]),
             "verify_original": (netpact.verify_original, [pact, module, data, data.train]),
+            "verify_picked": (netpact.verify_picked, [netpact.pick(data), data]),
             "with_head": (lambda backbone: netpact.with_head(backbone, features=4, classes=3), [nn.Linear(4, 4)]),
         }
         self.wrong = {

@@ -108,6 +108,10 @@ from netpact.papers.rethinking.statistics import CompositeCNN as CompositeCNN
 from netpact.papers.rethinking.statistics import estimation_error as estimation_error
 from netpact.papers.rethinking.statistics import model_complexity as model_complexity
 from netpact.papers.rethinking.statistics import sample_size as sample_size
+from netpact.picking import Picked as Picked
+from netpact.picking import PickRecipe as PickRecipe
+from netpact.picking import pick as pick
+from netpact.picking import verify_picked as verify_picked
 from netpact.training import CoTeaching as CoTeaching
 from netpact.training import CoTrained as CoTrained
 from netpact.training import IterativePruning as IterativePruning

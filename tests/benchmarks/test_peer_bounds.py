@@ -6,15 +6,12 @@ import importlib.util
 import json
 import math
 import sys
-from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from netpact.certificates import risk_bound
 from netpact.core.errors import PactError
 
 ROOT = Path(__file__).parents[2]

@@ -1,6 +1,8 @@
 from netpact.exploration.candidates import candidate_names as candidate_names
 from netpact.exploration.one_step import MadePact as MadePact
 from netpact.exploration.one_step import make_pact as make_pact
+from netpact.exploration.pick_search import PickSearch as PickSearch
+from netpact.exploration.pick_search import search_picks as search_picks
 from netpact.exploration.presets import PRESETS as PRESETS
 from netpact.exploration.presets import Preset as Preset
 from netpact.exploration.presets import find_preset as find_preset

@@ -22,7 +22,7 @@ from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
 from netpact.core.json import encode_json
 from netpact.core.progress import Progress
-from netpact.datasets import Data, as_data
+from netpact.datasets import Data, Samples, as_data, as_samples
 from netpact.exploration.clock import Clock
 from netpact.exploration.trials import Trial
 from netpact.layers.oriented import MAX_CELL
@@ -138,10 +138,8 @@ class _Bench:
         return score
 
 
-def _first(data: Data, count: int) -> object:
+def _first(data: Data, count: int) -> Samples:
     """The first samples, in memory."""
-    from netpact.datasets import as_samples
-
     x, y = next(iter(data.train.batches(count)))
     return as_samples((x, y), classes=data.classes)
 
@@ -154,13 +152,11 @@ def _climb(bench: _Bench, rounds: int | None) -> PickRecipe:
     while rounds is None or done < rounds:
         before = best
         for change in _changes(best):
+            further: PickRecipe | None = change
+            while further is not None and not bench.clock.is_over() and bench.score(further) < bench.score(best):
+                best, further = further, _again(best, further)
             if bench.clock.is_over():
                 return best
-            while change is not None and bench.score(change) < bench.score(best):
-                step = _again(best, change)
-                best, change = change, step
-                if bench.clock.is_over():
-                    return best
         done += 1
         if best == before:
             break
@@ -206,7 +202,7 @@ def _changes(recipe: PickRecipe) -> Iterator[PickRecipe]:
             if moved is not None and moved != recipe:
                 yield moved
         for name in ("straighten", "mirror"):
-            yield replace(recipe, **{name: not getattr(recipe, name)})
+            yield replace(recipe, **{name: not getattr(recipe, name)})  # type: ignore[arg-type]
 
 
 def _again(before: PickRecipe, after: PickRecipe) -> PickRecipe | None:

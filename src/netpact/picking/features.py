@@ -46,8 +46,16 @@ def count_of(recipe: PickRecipe, input_shape: tuple[int, ...]) -> int:
     if recipe.features != ORIENTED:
         return math.prod(input_shape)
     channels, height, width = input_shape
-    sizes = {"orientations": recipe.orientations, "cell": recipe.cell, "stride": recipe.stride, "mirror": recipe.mirror}
-    return math.prod(count_features(channels=channels, height=height, width=width, **sizes))
+    maps, rows, columns = count_features(
+        channels=channels,
+        height=height,
+        width=width,
+        orientations=recipe.orientations,
+        cell=recipe.cell,
+        stride=recipe.stride,
+        mirror=recipe.mirror,
+    )
+    return maps * rows * columns
 
 
 def read_samples(

@@ -18,7 +18,8 @@ Similarities = NDArray[np.uint16]
 @lru_cache(maxsize=1)
 def staircase() -> NDArray[np.uint16]:
     """floor(UNIT 2^(-i / 64)) for i = 0, 1, ... down to 0: the largest t with t^64 2^i <= UNIT^64, in whole numbers."""
-    found, t = [], UNIT
+    found: list[int] = []
+    t = UNIT
     while t:
         while t and t**_PARTS << len(found) > UNIT**_PARTS:
             t -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,11 +53,9 @@ def verify_picked(picked: Picked | str | Path, data: Data | object, *, progress:
         reasons.append(f"the subset bound is {needed:.6g}, the certificate says {certificate.subset_bound:.6g}")
     classifier = PickedClassifier(found.recipe, drawn.features[selection.picks], selection.coefficients)
     test_error = _compare_test(classifier, certificate, source, reasons)
-    notes = (
-        ()
-        if certificate.data_name == make_name(source.name)
-        else (f"the file calls the data {certificate.data_name!r}",)
-    )
+    name = make_name(source.name)
+    notes = () if certificate.data_name == name else (f"the file calls the data {certificate.data_name!r}",)
+    certificate = replace(certificate, data_name=name)
     return Verdict(
         tuple(reasons), certificate, counted=counted, own_bound=opinion.own_bound, test_error=test_error, notes=notes
     )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from netpact.certificates import BoxCertificate, Certificate, FreshStatement, OriginalCertificate, Statement
+from netpact.certificates import (
+    BoxCertificate,
+    Certificate,
+    FreshStatement,
+    OriginalCertificate,
+    SelectionCertificate,
+    Statement,
+)
 from netpact.certificates.beside import joint_sentence
 from netpact.core.percent import confidence, percent_up
 from netpact.core.version import __version__
@@ -17,6 +24,7 @@ NAMES: Mapping[str, str] = {
     "original": "The original network",
     "fidelity": "Both networks",
     "hold_out": "The network in the file, on held-out samples",
+    "selection": "The classifier that the recipe makes",
     "original_hold_out": "The original network, on held-out samples",
 }
 
@@ -59,7 +67,11 @@ def render_statements(
 def _claim(name: str, statement: Statement, checked: Checked | None) -> str:
     """A statement, unless it was refused; its label says what kind it is, and its colour too."""
     kind = "As run: not proven for other machines" if statement.as_run else "Proven"
-    looks = ["claim", *(["ran"] if statement.as_run else []), *([] if name == "certificate" else ["further"])]
+    looks = [
+        "claim",
+        *(["ran"] if statement.as_run else []),
+        *([] if name in ("certificate", "selection") else ["further"]),
+    ]
     if statement.is_vacuous:
         kind += ", and vacuous" if statement.as_run else ", but vacuous"
     if checked is not None:
@@ -122,6 +134,9 @@ def _facts(statement: Statement) -> tuple[str, str, str, str]:
         ways = dict.fromkeys((part.arithmetic, statement.original_arithmetic))
         samples = f"{count(part.samples)} + {count(statement.unlabelled_samples)}"
         return samples, f"{count(part.code_bits)} + 0", "–", ", ".join(ways)
+    if isinstance(statement, SelectionCertificate):
+        counted = f"{count(statement.samples)}<small>{count(statement.picked)} picked</small>"
+        return counted, count(statement.code_bits), "0", "integers"
     assert isinstance(statement, BoxCertificate)
     return count(statement.compressed.samples), count(statement.code_bits), "–", statement.original_arithmetic
 

@@ -53,7 +53,13 @@ def info(
 
     Example: netpact info resnet-20 --input 3x32x32
     """
-    if target.endswith(".pact") or Path(target).is_file():
+    from netpact.picking.file import is_picked_file
+
+    if is_picked_file(target):
+        from netpact.cli.picking import describe_picks
+
+        describe_picks(Path(target), as_json=json)
+    elif target.endswith(".pact") or Path(target).is_file():
         _refuse_others(of_model, of="a MODEL")
         from netpact.cli.file_description import describe_file
 

@@ -13,18 +13,25 @@ from netpact.cli.console import people, print_json, progress_columns
 from netpact.cli.interrupts import keeping, results_in
 from netpact.cli.options import DATA_NAMES, Delta, RunOptions
 from netpact.cli.options_of import option
+from netpact.core.checks import check_choice
 from netpact.core.errors import PactError, printable
 from netpact.core.percent import percent_up
 
 if TYPE_CHECKING:
     from netpact.exploration import Trial
 
+PICKS = "sample-compression"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
     out: Path = option(MISSING, "FOLDER", "For best.pact and the ledger; a second run resumes there.")
+    kind: str = option(
+        "network",
+        "KIND",
+        "network: a small message; sample-compression: a recipe that needs few of the samples (OUT/best.pick).",
+    )
     data: str = option("", "NAME", f"{DATA_NAMES}; with --preset only to run it on other data.")
     preset: str = option(
         "", "NAME", "The search that made a record: mnist, fashion_mnist, cifar10, digits, mnist-learned, ..."
@@ -46,12 +53,20 @@ def search(options: SearchOptions, run: RunOptions) -> None:
     Everything tried is listed in OUT/ledger.json; every choice is encoded in the message, so it is paid for. A better
     OUT/best.pact for the same data and delta is never replaced.
 
+    With --kind sample-compression the classifier is a kernel machine in integers that picks the samples it needs; the
+    bound pays for how many they are. Only --data, --budget, --rounds, --delta and --out apply.
+
     Example: netpact search --data digits --budget 2m --out digits-search
+
+    Example: netpact search --kind sample-compression --data digits --budget 1m --out digits-picks
     """
     from netpact.exploration import find_preset
     from netpact.exploration import search as explore
 
     run.set_threads()
+    if check_choice(options.kind, ("network", PICKS), where="--kind") == PICKS:
+        _search_picks(options, run)
+        return
     if not options.preset and not options.data:
         raise PactError("no data", where="--data", hint="give --data NAME, or --preset NAME for the data of a record")
     if options.preset and (options.rounds or options.candidates or options.rates or options.training_steps):
@@ -82,6 +97,29 @@ def search(options: SearchOptions, run: RunOptions) -> None:
         people.print(result.note, soft_wrap=True, markup=False)
     if run.json:
         print_json(result.to_json())
+
+
+def _search_picks(options: SearchOptions, run: RunOptions) -> None:
+    from netpact.cli.picking import search_for_picks
+
+    given = {
+        "--preset": options.preset,
+        "--candidate": options.candidates,
+        "--rate": options.rates,
+        "--training-steps": options.training_steps,
+        "--seed": options.seed,
+    }
+    for name, value in given.items():
+        if value:
+            raise PactError(f"is not for --kind {PICKS}", where=name, hint="leave it out")
+    search_for_picks(
+        options.data,
+        out=options.out,
+        budget_seconds=parse_budget(options.budget),
+        rounds=options.rounds or None,
+        delta=options.delta,
+        as_json=run.json,
+    )
 
 
 class _Show:

@@ -55,6 +55,9 @@ def verify(
     A statement with arithmetic as run is checked with the torch and on the machine that verify runs on. Where its
     count is larger by near ties alone, the verdict is "undecided".
 
+    A .pick file (search --kind sample-compression) is checked by picking its samples again, from its recipe and the
+    data: the learner computes in integers, so every machine picks the same.
+
     Exit codes: 0 agreed; 1 refused, with reasons; 3 agreed, but contradicted by a test error above the bound; 4
     undecided.
 
@@ -65,9 +68,14 @@ def verify(
     from netpact.cli.originals import open_case
     from netpact.core.errors import PactError
     from netpact.pacts.verification import verify as check
+    from netpact.picking.file import is_picked_file
 
     run.set_threads()
     engine = work.make_engine(run.threads)
+    if is_picked_file(file):
+        from netpact.cli.picking import verify_picks
+
+        return verify_picks(file, data, show, as_json=run.json)
     if file.suffix == ".json":
         return verify_alone(
             file, data, networks, fresh, limits.limits(), show, as_json=run.json, engine=engine, resume=work.resume

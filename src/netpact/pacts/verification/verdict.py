@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpact.certificates import Certificate, Statement
+from netpact.certificates import Certificate, SelectionCertificate, Statement
 from netpact.certificates.wording import contradiction
 from netpact.core.display import Displayed
 from netpact.core.errors import printable
@@ -63,7 +63,7 @@ class Verdict(Displayed):
         """Whether the test error found here is above the stated bound; the statement may agree all the same."""
         return (
             self.test_error is not None
-            and isinstance(self.certificate, Certificate)
+            and isinstance(self.certificate, (Certificate, SelectionCertificate))
             and self.test_error > self.certificate.bound
         )
 

@@ -1,0 +1,106 @@
+"""Recipes and their bytes: a prefix code with no second way to say a thing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpact import PickRecipe
+from netpact.core.errors import PactError
+from netpact.picking.recipe import ORIENTED, PIXELS, UNIT, allowed_most
+
+
+@st.composite
+def recipes(draw: st.DrawFn) -> PickRecipe:
+    cell = draw(st.integers(1, 12))
+    return PickRecipe(
+        features=draw(st.sampled_from([PIXELS, ORIENTED])),
+        bits=draw(st.integers(1, 8)),
+        orientations=draw(st.integers(1, 32)),
+        inhibition=draw(st.integers(0, 15)),
+        cell=cell,
+        stride=draw(st.integers(1, cell)),
+        straighten=draw(st.booleans()),
+        mirror=draw(st.booleans()),
+        width=draw(st.integers(0, 63)),
+        margin=draw(st.integers(0, 15)),
+        steps=draw(st.integers(0, 7)),
+        most=allowed_most(draw(st.integers(0, 1 << 36))),
+    )
+
+
+@given(recipes())
+def test_bytes_there_and_back(recipe: PickRecipe) -> None:
+    assert PickRecipe.from_bytes(recipe.to_bytes()) == recipe
+
+
+@given(st.binary(max_size=9))
+def test_any_bytes_are_one_recipe_or_none(content: bytes) -> None:
+    try:
+        recipe = PickRecipe.from_bytes(content)
+    except PactError:
+        return
+    assert recipe.to_bytes() == content
+
+
+def test_lengths_are_those_that_the_bound_pays_for() -> None:
+    assert len(PickRecipe().to_bytes()) == 3
+    assert len(PickRecipe(most=75).to_bytes()) == 4
+    assert len(PickRecipe(features=ORIENTED).to_bytes()) == 5
+    assert len(PickRecipe(features=ORIENTED, most=911 // 8 * 8).to_bytes()) == 6
+
+
+def test_what_the_features_do_not_use_makes_no_difference() -> None:
+    assert PickRecipe(cell=9) == PickRecipe(cell=3)
+    assert PickRecipe(features=ORIENTED, bits=7) == PickRecipe(features=ORIENTED)
+    assert PickRecipe(features=ORIENTED, cell=9) != PickRecipe(features=ORIENTED)
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 127, 128, 129, 255, 1000, 54_321])
+def test_where_to_stop_is_told_in_eleven_bits(count: int) -> None:
+    allowed = allowed_most(count)
+    assert count * 63 / 64 <= allowed <= count
+    assert PickRecipe().at_most(count).most == allowed
+
+
+def test_widths_and_margins() -> None:
+    assert [PickRecipe(width=w).halving_distance for w in (0, 1, 2, 3, 20, 63)] == [1, 1, 2, 2, 1024, 3037000499]
+    assert PickRecipe(margin=2).least_margin == UNIT
+    assert PickRecipe(margin=0).least_margin == UNIT // 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"features": "words"}, "pixels"),
+        ({"bits": 9}, "bits: must be an integer from 1 to 8"),
+        ({"width": 64}, "width"),
+        ({"margin": -1}, "margin"),
+        ({"most": 129}, "128 is allowed"),
+        ({"most": 1 << 40}, "most"),
+        ({"straighten": 1}, "straighten"),
+        ({"features": ORIENTED, "cell": 13}, "cell"),
+        ({"features": ORIENTED, "cell": 4, "stride": 5}, "stride"),
+        ({"steps": 2.5}, "steps"),
+    ],
+)
+def test_impossible_settings_die_at_once(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(PactError, match=told):
+        PickRecipe(**wrong)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00", b"\xff" * 4, bytes(17), PickRecipe().to_bytes() + b"\x00", None])
+def test_other_bytes_are_refused(content: Any) -> None:
+    with pytest.raises(PactError):
+        PickRecipe.from_bytes(content)
+
+
+def test_a_later_learner_is_named() -> None:
+    content = bytearray(replace(PickRecipe(), width=5).to_bytes())
+    content[0] |= 0x20
+    with pytest.raises(PactError, match="learner version 1"):
+        PickRecipe.from_bytes(bytes(content))
