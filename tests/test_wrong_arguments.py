@@ -86,7 +86,7 @@ VERBS = {
     "verify_picked": 2,
     "with_head": 1,
 }
-NOT_VERBS = {"risk_bound"}  # of numbers by name alone
+NOT_VERBS = {"plain_arithmetic", "risk_bound"}  # of no argument, and of numbers by name alone
 
 
 class Case:

@@ -40,7 +40,8 @@ def pick(
     progress  of the picks, beside those and the samples that are wrong so far
     """
     failure_probability(delta)
-    recipe = check_instance(recipe or PickRecipe(), PickRecipe, where="recipe", hint="PickRecipe(width=20)")
+    given = PickRecipe() if recipe is None else recipe
+    recipe = check_instance(given, PickRecipe, where="recipe", hint="PickRecipe(width=20)")
     source = as_data(data)
     drawn = draw_samples(source, recipe, repeats=repeats)
     selection = drawn.run(progress)
