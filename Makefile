@@ -25,8 +25,8 @@ test: install
 	$(TESTS)
 
 lint: install
-	$(BIN)/ruff check src tests benchmarks records tools
-	$(BIN)/ruff format --check src tests benchmarks records tools
+	$(BIN)/ruff check src tests benchmarks records tools examples
+	$(BIN)/ruff format --check src tests benchmarks records tools examples
 	$(BIN)/mypy
 
 # The documentation as a site, in site/: open site/index.html.

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,14 @@ CONFIG = (ROOT / "mkdocs.yml").read_text()
 NAV = re.findall(r"^ +- (?:.*: )?(\S+\.md)$", CONFIG.split("\nnav:\n")[1], re.MULTILINE)
 REASON = "needs mkdocs"
 LOADING = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _examples_are_not_run() -> Iterator[None]:
+    """Their own tests run them: tests/test_examples.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETPACT_SITE_RUNS", "no")
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -78,6 +78,9 @@ class Statement(Displayed):
         said: str = self.words.sentence(self)
         return said
 
+    def display_caption(self) -> str:
+        return self.sentence()
+
     def display_text(self) -> str:
         return self.sentence()
 

@@ -27,6 +27,10 @@ class Displayed:
     def display_rows(self) -> list[Row]:
         return [self.display_facts()]
 
+    def display_caption(self) -> str:
+        """What stands above the table of a record that is one row."""
+        return type(self).__name__
+
     def __repr__(self) -> str:
         shown, facts = f"{type(self).__name__}(", list(_known(self.display_facts()).items())
         for place, (name, value) in enumerate(facts):
@@ -61,7 +65,7 @@ class Displayed:
         rows = self.display_rows()
         if len(rows) > 1:
             return rows_as_html(repr(self), rows)
-        return facts_as_html(type(self).__name__, _known(self.display_facts()))
+        return facts_as_html(self.display_caption(), _known(self.display_facts()))
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of plain numbers and texts; pandas has to be installed."""

@@ -13,6 +13,7 @@ MOST_TEXT = 100  # characters of a value
 MOST_ROWS = 60
 _MOST_COLUMN = 48  # characters of a column in a terminal
 _SCREEN = 100
+_MOST_CAPTION = 1000
 # Literal colours, ground and ink together in every cell: readable in a light and in a dark notebook.
 _CELL = "padding:3px 10px;border:1px solid #d8dee4;background:#ffffff;color:#1b1f24;text-align:{side}"
 _HEAD = _CELL.replace("#ffffff", "#f4f6f8") + ";font-weight:600"
@@ -83,7 +84,8 @@ def rows_as_html(caption: str, rows: Sequence[Row]) -> str:
 
 def _table(caption: str, body: str) -> str:
     style = "border-collapse:collapse;font-size:13px"
-    return f'<table style="{style}"><caption style="{_TOP}">{_escape(caption)}</caption>{body}</table>'
+    top = _escape(shorten(caption, _MOST_CAPTION))
+    return f'<table style="{style}"><caption style="{_TOP}">{top}</caption>{body}</table>'
 
 
 def _cell(value: object, *, head: bool = False) -> str:
