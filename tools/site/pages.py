@@ -102,7 +102,7 @@ def commands_page() -> str:
     parts = [
         "# Command line",
         "`netpact COMMAND --help` shows the same in a terminal. `netpact --install-completion` installs shell "
-        "completion.",
+        "completion of commands, options, and names of methods, data sets, models, bounds and experiments.",
         "Exit codes: 0 success, 1 refused by `verify`, 2 bad input, 3 agreed by `verify` but contradicted by the test "
         "error, 4 undecided by `verify`, 130 interrupted.",
     ]

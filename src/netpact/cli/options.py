@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 import typer
 
+from netpact.cli.completion import complete_data, complete_model
 from netpact.cli.figures import figures_place
 from netpact.cli.options_of import option
 from netpact.cli.places import page_place
@@ -23,7 +24,10 @@ DATA_NAMES = (
 )
 _DEFAULTS = Limits()
 
-DataName: TypeAlias = Annotated[str, typer.Option("--data", metavar="NAME", help=f"The data set: {DATA_NAMES}.")]
+DataName: TypeAlias = Annotated[
+    str,
+    typer.Option("--data", metavar="NAME", help=f"The data set: {DATA_NAMES}.", autocompletion=complete_data),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 Delta: TypeAlias = Annotated[
     float, typer.Option(help="The bound holds with probability 1 - delta. Choose it before training.")
@@ -81,6 +85,7 @@ ModelName: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         show_default=False,
+        autocompletion=complete_model,
         help="linear, mlp[:64-32], lenet5, conv[:8-16], convnet[:2-5-6-12], oriented[:8-5-8-4-1]; a network of the "
         "literature: alexnet, vgg-16, resnet-20, preresnet-20, wrn-28-10, densenet-40, cp-vgg-16, cp-wrn-28-10; or "
         "package.module:function for your own module.",

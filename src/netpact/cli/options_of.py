@@ -29,13 +29,23 @@ def option(
     least: float | None = None,
     most: float | None = None,
     shown: bool | str = True,
+    complete: Callable[[str], list[str]] | None = None,
 ) -> Any:
     """A field of a record: its default (MISSING if it is required), and how --help shows it.
 
     name   if it is not the field's
     shown  what to show as the default, where the value does not say it
+    complete  names that begin with what was typed, for shell completion
     """
-    keywords = {"metavar": metavar, "help": text, "min": least, "max": most, "show_default": shown}
+    keywords: dict[str, Any] = {
+        "metavar": metavar,
+        "help": text,
+        "min": least,
+        "max": most,
+        "show_default": shown,
+    }
+    if complete is not None:
+        keywords["autocompletion"] = complete
     return field(default=default, metadata={**keywords, **({"option": name} if name else {})})
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpact.bounds.bound import BOUNDS, check_names, option_records
+from netpact.cli.completion import complete_bound
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.figures import write_figures
 from netpact.cli.options import BaseOptions, DataName, ModelName, PageOptions, RunOptions, WeightsOrNone
@@ -36,7 +37,11 @@ class BoundOptions:
         shown="0.1, among correctly classified samples",
     )
     only: tuple[str, ...] = option(
-        (), "NAME", f"Evaluate this bound only; may be repeated. {', '.join(BOUNDS)}.", shown="all"
+        (),
+        "NAME",
+        f"Evaluate this bound only; may be repeated. {', '.join(BOUNDS)}.",
+        shown="all",
+        complete=complete_bound,
     )
     pact: Path | None = option(
         None, "FILE", "A certified file of this network: its certificate, verified, beside the estimates."

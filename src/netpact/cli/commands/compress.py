@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from netpact.cli.completion import complete_method
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.data_warnings import warn_about
 from netpact.cli.options import BaseOptions, DataName, ModelName, Overwrite, RunOptions, Weights
@@ -16,7 +17,13 @@ from netpact.core.errors import PactError
 class CompressOptions:
     out: Path = option(MISSING, "FILE.pact", "The file to write.")
     weights: Weights = None
-    method: str = option("", "NAME", "See `netpact methods`.", shown="quantize; quantize-difference with --base")
+    method: str = option(
+        "",
+        "NAME",
+        "See `netpact methods`.",
+        shown="quantize; quantize-difference with --base",
+        complete=complete_method,
+    )
     settings: tuple[str, ...] = option((), "NAME=VALUE", "An option of the method; may be repeated.", name="--set")
     fold: bool = option(False, None, "First fold batch norm into the layers before it: fewer numbers to encode.")
     arithmetic: str = option(

@@ -6,6 +6,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from netpact.cli.completion import complete_data
 from netpact.cli.console import people, print_json
 from netpact.cli.data_warnings import print_problems
 from netpact.cli.options import Json
@@ -13,7 +14,10 @@ from netpact.core.errors import printable
 
 
 def data(
-    name: Annotated[str, typer.Argument(metavar="NAME|PLACE", help="As in --data.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME|PLACE", help="As in --data.", show_default=False, autocompletion=complete_data),
+    ],
     json: Json = False,
 ) -> None:
     """Load data and describe them: counts, input shape, classes, range, fingerprints, exact copies, likely mistakes.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netpact.cli.completion import complete_experiment
 from netpact.cli.console import people, print_json, progress_bar
 from netpact.cli.engine_options import EngineOptions
 from netpact.cli.figures import figures_place, write_figures
@@ -39,7 +40,13 @@ def experiment(
     engine: EngineOptions,
     run: RunOptions,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", show_default=False, help="Which experiment. Default: list them.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            show_default=False,
+            help="Which experiment. Default: list them.",
+            autocompletion=complete_experiment,
+        ),
     ] = "",
 ) -> None:
     """Reproduce an experiment of a paper, and report which of its findings hold.

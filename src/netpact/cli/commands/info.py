@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
+from netpact.cli.completion import complete_model
 from netpact.cli.options import BaseFile, DataName, Json, LimitOptions, OwnModel, WeightsOrNone
 from netpact.cli.options_of import option
 from netpact.core.errors import PactError
@@ -33,6 +34,7 @@ def info(
         typer.Argument(
             metavar="FILE.pact|MODEL",
             show_default=False,
+            autocompletion=complete_model,
             help="A .pact file; or a network by name, as vgg16, wrn-28-10 or mlp:64-32, or package.module:function.",
         ),
     ],
