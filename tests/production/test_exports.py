@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +23,12 @@ COUNT = 200
 ANY_BATCH = ({0: torch.export.Dim("batch")},)
 # Exporters warn about their own ways.
 EVERY = pytest.mark.parametrize("make", [*FLOATS, *WHOLE], ids=lambda make: make.__name__)
+
+
+def _need_onnx() -> None:
+    for name in ("onnx", "onnxscript", "onnxruntime"):
+        if os.environ.get("NETPACT_EXPORT") != "required":
+            pytest.importorskip(name, reason="needs onnx, onnxscript and onnxruntime")
 
 
 def expected(module: nn.Module) -> Tensor:
@@ -62,9 +69,7 @@ def test_torch_compile_in_one_graph(make: Maker) -> None:
 @EVERY
 @pytest.mark.filterwarnings("ignore")
 def test_onnx_in_its_runtime(make: Maker, tmp_path: Path) -> None:
-    for name in ("onnx", "onnxscript", "onnxruntime"):
-        if os.environ.get("NETPACT_EXPORT") != "required":
-            pytest.importorskip(name, reason="needs onnx, onnxscript and onnxruntime")
+    _need_onnx()
     import onnxruntime
 
     module, place = make(), str(tmp_path / "network.onnx")
@@ -94,6 +99,17 @@ for name in sys.argv[1:]:
     places = [str(tmp_path / make.__name__) for make in (factored_by_cp, integers)]
     done = subprocess.run([sys.executable, "-c", script, *places], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_on_production(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of its blocks in one go; those for ONNX are not run with the other pages."""
+    _need_onnx()
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "production.md").read_text()
+    blocks = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert "onnxruntime" in blocks[-1]
+    exec(compile("\n".join(blocks), "production.md", "exec"), {})
 
 
 def test_arguments_are_those_of_the_network_itself() -> None:
