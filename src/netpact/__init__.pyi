@@ -48,6 +48,7 @@ from netpact.measurements import measure_tails as measure_tails
 from netpact.methods import CP as CP
 from netpact.methods import HeadOnBase as HeadOnBase
 from netpact.methods import HeavyTail as HeavyTail
+from netpact.methods import LowRankDifference as LowRankDifference
 from netpact.methods import MagnitudePrune as MagnitudePrune
 from netpact.methods import Quantize as Quantize
 from netpact.methods import QuantizeDifference as QuantizeDifference

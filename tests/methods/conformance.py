@@ -35,7 +35,7 @@ class MethodConformance:
 
     sizes  instances whose message grows from one to the next
     bad    options that the method refuses at construction
-    linear whether it takes a network of one linear layer
+    linear whether it takes a network of one linear layer, and can be made again from its repr in a fresh process
     """
 
     sizes: ClassVar[list[Method]]

@@ -6,6 +6,7 @@ from netpact.methods.grids import GRIDS, CodebookGrid, Grid, PerChannel, Ternary
 from netpact.methods.head_on_base import HeadOnBase
 from netpact.methods.heavy_tail import HeavyTail
 from netpact.methods.layer_budgets import split_budget
+from netpact.methods.low_rank_difference import LowRankDifference
 from netpact.methods.magnitude_prune import MagnitudePrune
 from netpact.methods.method import METHODS, Method, compress
 from netpact.methods.options import describe_methods, make_method, parse_settings
@@ -36,6 +37,7 @@ __all__ = [
     "HeavyTail",
     "LayerAdvice",
     "LayerRank",
+    "LowRankDifference",
     "MagnitudePrune",
     "MarginRanks",
     "Method",

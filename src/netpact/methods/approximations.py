@@ -131,12 +131,16 @@ class FromBase:
     difference: Approximation
 
     def code(self, grid: Grid) -> CodedTensor:
-        coded = self.difference.code(grid)
-        if isinstance(coded.form, Uniform):
-            return CodedTensor(Relative(coded.form.step), coded.symbols, coded.shape)
-        if isinstance(coded.form, Zero):  # equal to the base's
-            return CodedTensor(Relative(UNIT_STEP), np.zeros(int(np.prod(coded.shape)), dtype=np.int64), coded.shape)
-        return CodedTensor(Difference(coded.form), coded.symbols, coded.shape)
+        return beyond_base(self.difference.code(grid))
+
+
+def beyond_base(coded: CodedTensor) -> CodedTensor:
+    """What is coded becomes the difference from the base's tensor, in the shortest form that says so."""
+    if isinstance(coded.form, Uniform):
+        return CodedTensor(Relative(coded.form.step), coded.symbols, coded.shape)
+    if isinstance(coded.form, Zero):  # equal to the base's
+        return CodedTensor(Relative(UNIT_STEP), np.zeros(int(np.prod(coded.shape)), dtype=np.int64), coded.shape)
+    return CodedTensor(Difference(coded.form), coded.symbols, coded.shape)
 
 
 def code_network(

@@ -6,6 +6,8 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from torch import nn
+
 from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor
 from netpact.core.checks import check_integer, check_number
@@ -86,6 +88,14 @@ def train_symbols(network: Network, samples: Samples, options: RateAware, progre
     everything = [*module.named_parameters(), *module.named_buffers()]
     other_bits = sum(_EXACT_BITS * tensor.numel() for name, tensor in everything if name not in tensors)
     symbols = SoftSymbols(tensors, levels=options.levels, other_bits=other_bits)
+    settle_symbols(module, symbols, samples, options, progress)
+    return symbols
+
+
+def settle_symbols(
+    module: nn.Module, symbols: SoftSymbols, samples: Samples, options: RateAware, progress: Progress | None
+) -> None:
+    """Training and a last sweep: the symbols are changed in place, the module lends its structure."""
     data = gather(samples)
     rounds = _ROUNDS * options.epochs
     total = options.epochs + rounds
@@ -99,7 +109,6 @@ def train_symbols(network: Network, samples: Samples, options: RateAware, progre
         progress=lambda done, _: _tell(progress, options.epochs + done, total),
     )
     _tell(progress, total, total)
-    return symbols
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

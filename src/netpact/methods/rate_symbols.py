@@ -33,7 +33,7 @@ class SoftSymbols:
         self.shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
         self.sizes = [tensor.numel() for tensor in tensors.values()]
         arrays = [tensor.detach().double().numpy().ravel() for tensor in tensors.values()]
-        steps = [_first_step(array) for array in arrays]
+        steps = [first_step(array) for array in arrays]
         soft = [np.clip(array / step, -levels, levels) for array, step in zip(arrays, steps, strict=True)]
         self.values = torch.from_numpy(np.concatenate(soft)).float().requires_grad_()
         self.log_steps = torch.tensor([math.log(step) for step in steps]).requires_grad_()
@@ -131,6 +131,6 @@ def _tensor_bits(counts: NDArray[np.float64], costs: Costs) -> float:
     return FORM_BITS + costs.total_bits(counts)
 
 
-def _first_step(values: NDArray[np.float64]) -> float:
+def first_step(values: NDArray[np.float64]) -> float:
     """A multiple of the root mean square of the weights; 1 for a tensor of zeros."""
     return _FIRST_WIDTH * float(np.sqrt(np.square(values).mean())) or 1.0
