@@ -86,7 +86,8 @@ class HeadOnBase:
         if samples is None:
             raise PactError("this method searches on the training samples and was given none", where=self.name)
         head = network.layers[-1]
-        if head.kind != "linear" or len(network.layers) < 2:
+        before = [name for name, _ in network.module.named_parameters() if name.rpartition(".")[0] != head.name]
+        if head.kind != "linear" or not before:
             raise PactError(
                 f"needs a linear layer after at least one other; {network.name} ends in {head.name} ({head.kind}) "
                 f"and has {len(network.layers)}",
