@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable
 
 import pytest
+from source_text import SOURCE, short_name
 
 import netpact
 from netpact.bounds import EstimateOptions, check_names
@@ -80,3 +83,12 @@ def test_nothing_is_suggested_where_nothing_is_alike() -> None:
     assert did_you_mean("quantize", ["adam", "sgd"]) == ""
     assert one_of("magic", ["adam", "sgd"], option="optimizer").hint == ""
     assert one_of(7, ["adam", "sgd"], option="optimizer").hint == ""
+
+
+def test_errors_speak_of_integers() -> None:
+    """One word for one thing: names such as WholeNumber stay, texts say integers as the documentation does."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise):
+                said = "".join(str(part.value) for part in ast.walk(node) if isinstance(part, ast.Constant))
+                assert not re.search(r"whole[ -]numbers?", said), f"{short_name(path)}, line {node.lineno}"

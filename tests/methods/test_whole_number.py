@@ -56,9 +56,9 @@ def test_whole_is_an_arithmetic_that_methods_have_or_stand_for(linear: Network, 
     meant = compress(linear, Quantize(bits=5), samples=digits, arithmetic="whole")
     assert netpact.seal(meant).message == netpact.seal(own).message
     assert compress(linear, Quantize(bits=5), samples=digits).arithmetic == "float32"
-    with pytest.raises(PactError, match="makes networks of whole numbers, not of float64"):
+    with pytest.raises(PactError, match="makes integer networks, not networks in float64"):
         compress(linear, WholeNumber(), samples=digits, arithmetic="float64")
-    with pytest.raises(PactError, match="does not make networks of whole numbers"):
+    with pytest.raises(PactError, match="does not make integer networks"):
         compress(linear, MagnitudePrune(keep=0.5), samples=digits, arithmetic="whole")
     with pytest.raises(PactError, match="an even grid"):
         compress(linear, Quantize(grid="ternary"), samples=digits, arithmetic="whole")
@@ -180,7 +180,7 @@ def test_second_order_rounding_moves_the_outputs_less() -> None:
 
 def test_a_message_says_whole_if_and_only_if_its_layers_are(linear: Network, digits: Data) -> None:
     whole = compress(linear, WholeNumber(), samples=digits)
-    with pytest.raises(PactError, match="the arithmetic is float32, and some layers are of whole numbers"):
+    with pytest.raises(PactError, match="the arithmetic is float32, and some layers are integer layers"):
         replace(whole, arithmetic="float32")
-    with pytest.raises(PactError, match="the arithmetic is whole, and no layers are of whole numbers"):
+    with pytest.raises(PactError, match="the arithmetic is whole, and no layers are integer layers"):
         replace(compress(linear, Quantize()), arithmetic="whole")

@@ -155,7 +155,7 @@ def test_a_sum_that_would_pass_2_to_the_53_is_refused() -> None:
     with torch.no_grad():
         for tensor, value in ((module[0].weight, 1 << 23), (module[0].bias, 0), (module[0].multiplier, 63)):
             tensor.fill_(value)
-    with pytest.raises(PactError, match=r"may reach .*: float64 holds whole numbers below 2\^53") as raised:
+    with pytest.raises(PactError, match=r"may reach .*: float64 holds integers below 2\^53") as raised:
         settle_layers(module)
     assert raised.value.where == "0.weight"
     assert "fewer bits" in raised.value.hint
@@ -208,7 +208,7 @@ def test_skips_that_could_add_up_to_too_much_are_refused(in_place: bool) -> None
     room = (FLOAT32 - 1).bit_length() - first.most.bit_length()
     zeros = torch.zeros(1, 4)
     run_counted(skips(room, in_place=in_place), zeros)
-    with pytest.raises(TooLargeError, match=r"add_? may reach .*float32 holds whole numbers below 16,777,216"):
+    with pytest.raises(TooLargeError, match=r"add_? may reach .*float32 holds integers below 16,777,216"):
         run_counted(skips(room + 1, in_place=in_place), zeros)
     run_counted(skips(room + 1, in_place=in_place, reach=1000), zeros)
 
@@ -295,7 +295,7 @@ def test_hostile_tensors_are_refused(name: str, value: float) -> None:
 
 def test_a_tensor_outside_the_layers_is_refused() -> None:
     module = nn.Sequential(filled(linear()), nn.BatchNorm1d(2))
-    with pytest.raises(PactError, match=r"1\.weight, 1\.bias.*no layer of whole numbers holds these"):
+    with pytest.raises(PactError, match=r"1\.weight, 1\.bias.*no integer layer holds these"):
         settle_layers(module)
 
 

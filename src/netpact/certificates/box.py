@@ -25,7 +25,7 @@ def refuse_as_run(arithmetic: str) -> None:
     if arithmetic in (AS_RUN, WHOLE):
         raise PactError(
             "a box bounds every network near the one in the file: nothing is known of how one program runs those, and "
-            "near whole numbers are none",
+            "an integer network has none near it",
             where="arithmetic",
             hint="use a proven arithmetic, or fresh unlabelled samples",
         )

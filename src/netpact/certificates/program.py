@@ -12,7 +12,7 @@ from netpact.core.checks import check_flag, check_integer, check_number
 from netpact.core.errors import PactError
 
 AS_RUN = "as-run"
-WHOLE = "whole"  # whole numbers: every program computes the same, and none is stated
+WHOLE = "whole"  # integers: every program computes the same, and none is stated
 _MOST_ROWS = 1024
 _MOST_TOLERANCE = 0.01
 

@@ -29,7 +29,7 @@ _INDEX_BYTES = 28
 
 
 def code_integers(coder: Coder, values: Integers | None, count: int, contexts: Contexts) -> Integers:
-    """Whole numbers of either sign: zero?, negative?, then the bit length of the magnitude in unary, then its bits."""
+    """Integers of either sign: zero?, negative?, then the bit length of the magnitude in unary, then its bits."""
     if values is not None and len(values) and max(-int(values.min()), int(values.max())) >= 1 << _CLASSES:
         raise PactError(f"a coded integer must lie within +-2^{_CLASSES}")
     nonzero = code_positions(coder, None if values is None else np.flatnonzero(values), count, contexts)
@@ -70,7 +70,7 @@ def code_positions(coder: Coder, values: Integers | None, count: int, contexts: 
 
 
 def _code_magnitudes(coder: Coder, values: Integers | None, count: int, contexts: Contexts, name: str) -> Integers:
-    """Whole numbers from 1 up: the bit length in unary, then the bits below the leading one."""
+    """Integers from 1 up: the bit length in unary, then the bits below the leading one."""
     coder.charge(memory=_MAGNITUDE_BYTES * count)
     # What is told is taken apart class by class: each value leaves `values` when its length is known.
     decoded = np.zeros(count, dtype=np.int64)

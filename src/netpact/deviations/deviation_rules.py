@@ -227,7 +227,7 @@ def _largest(step: Step) -> Tensor:
 
 
 def _orient(step: Step) -> Tensor:
-    """Whole numbers from the sample itself: the same in both networks. Of anything else it has no constant."""
+    """Integers from the sample itself: the same in both networks. Of anything else it has no constant."""
     if bool(step.first.bound.any()):
         raise NoRuleError("of anything but the input")
     return step.first.bound.clone()

@@ -1,4 +1,4 @@
-"""Sums over windows of images: of whole numbers, and so exact in every order."""
+"""Sums over windows of images: of integers, and so exact in every order."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class SignProjection:
         number = int(seed.numpy().integers(1 << 32))
         projector = SignProjector(size=weight.numel(), count=count, seed=number, layer=0)
         products = projector.measure(weight.double().numpy().reshape(1, -1))
-        # The projector adds up whole numbers: the step is far below float32's, and the sum far below 2^52.
+        # The projector adds up integers: the step is far below float32's, and the sum far below 2^52.
         step = float(abs(products).max()) * _STEP or 1.0
         summed = projector.combine((products / step).round().astype("int64"))
         return torch.from_numpy(summed * (step / count)).reshape(weight.shape).to(weight.dtype)

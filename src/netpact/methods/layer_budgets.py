@@ -69,7 +69,7 @@ def samples_to_measure(network: Network, samples: Samples | None, *, of_outputs:
 
 
 def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -> tuple[int, ...]:
-    """Whole numbers in proportion to the weights, none above its cap, none below 1; they add up to `total`.
+    """Integers in proportion to the weights, none above its cap, none below 1; they add up to `total`.
 
     weights  how much each layer asks for, positive
     caps     how many parameters each layer has: more coefficients than that would not pay
@@ -103,7 +103,7 @@ def split_budget(total: int, *, weights: Sequence[float], caps: Sequence[int]) -
 
 
 def _round_shares(total: int, asked: dict[int, float]) -> dict[int, int]:
-    """Whole numbers that add up to the total: what rounding down leaves over goes to the largest remainders."""
+    """Integers that add up to the total: what rounding down leaves over goes to the largest remainders."""
     shares = {layer: total * weight / math.fsum(asked.values()) for layer, weight in asked.items()}
     counts = {layer: math.floor(share) for layer, share in shares.items()}
     missing = total - sum(counts.values())

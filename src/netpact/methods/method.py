@@ -27,7 +27,7 @@ class Method(Protocol):
 @runtime_checkable
 class InWholeNumbers(Protocol):
     def in_whole_numbers(self) -> Method:
-        """What stands for this method where the network is to compute with whole numbers."""
+        """What stands for this method where the network is to compute with integers."""
 
 
 # The classes by name. A program of yours adds its own: netpact.methods.METHODS.add(MyMethod).
@@ -47,7 +47,7 @@ def compress(
     network     what trace gave; or, where samples are given, what trace takes
     samples     training samples, for methods that look at data; of Data the training part
     arithmetic  in which the compressed network is to be run, and which the certificate speaks about: "float32" (the
-                default), "float64", or "whole" for a network of whole numbers, which WholeNumber makes; Quantize with
+                default), "float64", or "whole" for an integer network, which WholeNumber makes; Quantize with
                 an even grid then stands for WholeNumber of so many bits
     """
     check_method(method)
@@ -74,11 +74,11 @@ def check_method(method: object) -> None:
 
 
 def _in_whole_numbers(method: Method, arithmetic: str | None) -> Method:
-    """The method that makes a network of whole numbers, if one is wanted."""
+    """The method that makes an integer network, if one is wanted."""
     made = getattr(method, "arithmetic", None) == WHOLE
     if made and arithmetic not in (None, WHOLE):
         raise PactError(
-            f"{method.name} makes networks of whole numbers, not of {arithmetic}",
+            f"{method.name} makes integer networks, not networks in {arithmetic}",
             where="arithmetic",
             hint='leave it out, or take "whole"',
         )
@@ -86,7 +86,7 @@ def _in_whole_numbers(method: Method, arithmetic: str | None) -> Method:
         return method
     if not isinstance(method, InWholeNumbers):
         raise PactError(
-            f"{method.name} does not make networks of whole numbers",
+            f"{method.name} does not make integer networks",
             where="arithmetic",
             hint="take WholeNumber(bits=...), or Quantize(bits=...) with an even grid, which then stands for it",
         )

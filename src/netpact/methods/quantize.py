@@ -67,7 +67,7 @@ class Quantize:
 
         if self.grid != "uniform" or self.shared or self.bits is None:
             raise PactError(
-                "a network of whole numbers takes an even grid for each layer",
+                "an integer network takes an even grid for each layer",
                 where="grid",
                 hint="Quantize(bits=2 to 8), or WholeNumber",
             )

@@ -1,4 +1,4 @@
-"""WholeNumber: a trained network becomes one of whole numbers, weights and activations alike."""
+"""WholeNumber: a trained network becomes an integer network, weights and activations alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a network of whole numbers: one plain pass, with the account of its numbers beside it."""
+"""Running an integer network: one plain pass, with the account of its numbers beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_AT_ONCE = 64  # activations of so many samples stay in the processor's cac
 
 
 class WholeRun:
-    """A module of whole-number layers prepared to be run; the one given is not changed.
+    """A module of integer layers prepared to be run; the one given is not changed.
 
     Every batch is run with its account, so that a network cannot take a way that was not looked at. One sample of each
     batch is also run alone and as it is in practice.
@@ -41,7 +41,7 @@ class WholeRun:
 
     @torch.no_grad()
     def __call__(self, inputs: NDArray[np.float32], places: NDArray[np.int64] | None = None) -> Logits:
-        """Whole numbers, the same on every machine: their spread is 0."""
+        """Integers, the same on every machine: their spread is 0."""
         size = self.batch(inputs.shape[1:], most=max(1, len(inputs)))
         values = torch.cat([self._run(part) for part in torch.from_numpy(inputs).split(size)])
         return Logits(values, torch.zeros_like(values))

@@ -98,7 +98,7 @@ def refuse_near_ties(certificate: Certificate, *, most: float) -> None:
         f"{near:,} of the {samples:,} samples ({percent(near / samples)}) are near ties: right as computed here, but "
         f"not proven to be right in every run in {certificate.arithmetic}. Allowed are {percent(most)}",
         where="rounding",
-        hint="arithmetic float64 costs no bytes; the method whole makes a network of integers, which has no near "
+        hint="arithmetic float64 costs no bytes; the method whole makes an integer network, which has no near "
         "ties; arithmetic as-run certifies what one stated program computes; most_near_ties=1 states this bound "
         "(on the command line --arithmetic and --most-near-ties)",
     )

@@ -45,9 +45,9 @@ class Compressed(Displayed):
         whole = any(step.rewrite.name == WHOLE for step in self.rewrites)
         if whole != (self.arithmetic == WHOLE):
             raise PactError(
-                f"the arithmetic is {self.arithmetic}, and {'some' if whole else 'no'} layers are of whole numbers",
+                f"the arithmetic is {self.arithmetic}, and {'some' if whole else 'no'} layers are integer layers",
                 where="arithmetic",
-                hint="the method whole makes networks of whole numbers",
+                hint="the method whole makes integer networks",
             )
         if not self.tensors:
             raise PactError("a network without tensors cannot be compressed")

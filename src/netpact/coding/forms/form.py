@@ -1,4 +1,4 @@
-"""What a coded tensor is: a form (its few parameters) and whole-number symbols."""
+"""What a coded tensor is: a form (its few parameters) and integer symbols."""
 
 from __future__ import annotations
 

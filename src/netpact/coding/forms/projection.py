@@ -33,7 +33,7 @@ VARIANTS: dict[str, type[HadamardProjector] | type[SignProjector]] = {
     "signs": SignProjector,
 }
 _COPIES = 2 * 8  # bytes
-_COEFFICIENT_BYTES = 48  # in use at once for each coefficient while it is made a whole number
+_COEFFICIENT_BYTES = 48  # in use at once for each coefficient while it is made an integer
 EXACT_BITS = MANTISSA_BITS
 MAX_SIGNS = 1 << 36  # of one tensor, count * entries: a limit on the work that a message may ask for, about a minute
 

@@ -44,7 +44,7 @@ def read_place(path: Path, reading: Reading, *, progress: Progress | None = None
 
 
 def tables_to_data(tables: dict[str, Table], name: str, source: str, classes: int | None = None) -> Data:
-    """Whole numbers are class numbers: the highest of them, in any part, says how many classes there are."""
+    """Integers are class numbers: the highest of them, in any part, says how many classes there are."""
     names = tables["train"].class_names
     found = len(names) or 1 + max(int(table.labels.max()) for table in tables.values())
     count = classes or found

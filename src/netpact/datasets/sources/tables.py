@@ -75,7 +75,7 @@ def choose_columns(names: Sequence[str], count: int, reading: Reading, *, where:
 class Classes:
     """Labels as they stand in a table, numbered when all of them are known.
 
-    Whole numbers are class numbers already. Anything else is text: the classes are sorted by their text.
+    Integers are class numbers already. Anything else is text: the classes are sorted by their text.
     """
 
     def __init__(self, where: str) -> None:

@@ -1,4 +1,4 @@
-"""Layers of whole numbers in the place of ordinary ones."""
+"""Integer layers in the place of ordinary ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping account of whole numbers: every tensor of a run knows how large its numbers can be, for any input.
+"""Keeping account of integers: every tensor of a run knows how large its numbers can be, for any input.
 
 A tensor's numbers are whole multiples of 2^-fraction, at most `most` of them in magnitude. Where `most` stays below
 2^24 in float32, or 2^53 in float64, every sum in every order is exact. The account is made from clamps and coded
@@ -68,8 +68,8 @@ def counted(value: Tensor, account: Account, *, what: str) -> Counted:
     limit = _LIMITS.get(value.dtype, 0)
     if not account.raw and account.most >= limit:
         raise TooLargeError(
-            f"{what} may reach {account.most:,} in units of 2^-{account.fraction}, and {value.dtype} holds whole "
-            f"numbers below {limit:,}",
+            f"{what} may reach {account.most:,} in units of 2^-{account.fraction}, and {value.dtype} holds "
+            f"integers below {limit:,}",
             where="network",
             hint="compress with fewer bits, or clamp the outputs of the layers before (reach)",
         )

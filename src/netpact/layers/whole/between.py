@@ -1,4 +1,4 @@
-"""What stands between layers of whole numbers: average pooling by whole numbers, and clamping between two of them."""
+"""What stands between integer layers: average pooling by integers, and clamping between two of them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run_pool(x: Tensor, pool: WholePool) -> Tensor:
 
 
 class WholeClip(nn.Module):
-    """Clamp between two whole numbers, in place of ReLU6 or Hardtanh."""
+    """Clamp between two integers, in place of ReLU6 or Hardtanh."""
 
     def __init__(self, low: int, high: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which operations are exact on whole numbers, and how large their results can be; all others are refused by name."""
+"""Which operations are exact on integers, and how large their results can be; all others are refused by name."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _tensors_in(value: object) -> Iterator[Tensor]:
 def refuse(what: str) -> PactError:
     allowed = sorted({name for name in (*_KEEP, *JOINS, *AVERAGED, "add", "sub") if not name.endswith("_")})
     return PactError(
-        f"the operation {what} is not exact on whole numbers",
+        f"the operation {what} is not exact on integers",
         where="network",
         hint=f"between layers are allowed: {', '.join(allowed)}; ReLU6, Hardtanh and average pooling of any size as "
         "modules. For other networks take the arithmetic float32, float64 or as-run",
@@ -138,7 +138,7 @@ def _average(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs:
 def _layer(x: Any, layer: WholeLayer) -> Any:
     grid, account = layer.grid, x.account
     if account.raw != bool(grid.levels):
-        needed = "whole numbers, and gets the network's input" if account.raw else "the network's input alone"
+        needed = "integers, and gets the network's input" if account.raw else "the network's input alone"
         raise PactError(f"{type(layer).__name__}({layer.extra_repr()}) takes {needed}", where="network")
     if account.fraction and not grid.rounds:
         raise PactError(f"{type(layer).__name__} gets halves, and rounds nothing", where="network")
@@ -156,7 +156,7 @@ def _layer(x: Any, layer: WholeLayer) -> Any:
 
 def _pool(x: Any, pool: WholePool) -> Any:
     if x.account.raw or x.account.fraction:
-        raise refuse("WholePool of anything but whole numbers")
+        raise refuse("WholePool of anything but integers")
     sums = x.account.most * pool.window(x)
     counted(x, Account(sums), what="WholePool")  # in the type of x
     if sums * pool.multiplier >= FLOAT64:

@@ -1,7 +1,7 @@
-"""Between which whole numbers a layer works: how its input is rounded and clamped, how its sums become its output.
+"""Between which integers a layer works: how its input is rounded and clamped, how its sums become its output.
 
     q = round(clamp(x, low, high) * gain / 2^divide)        the layer's input, whole
-    y = W q + b                                             sums of whole numbers
+    y = W q + b                                             sums of integers
     z = clamp(round(y * multiplier / 2^shift), +-reach)     the layer's output, whole
 
 Rounding is to the nearest, ties to even. Everything is exact, hence the same on every machine, in every order of
@@ -21,7 +21,7 @@ from torch import Tensor
 from netpact.core.checks import check_integer
 from netpact.core.errors import PactError
 
-FLOAT32, FLOAT64 = 1 << 24, 1 << 53  # below these every whole number, and every sum of them, is exact
+FLOAT32, FLOAT64 = 1 << 24, 1 << 53  # below these every integer, and every sum of them, is exact
 _MOST_SHIFT = 60  # far from the smallest normal float32, even for a multiplier of 1
 _MOST_LEVELS = 1 << 29  # times a float32 number of 24 digits: exact in float64
 
@@ -43,8 +43,8 @@ MOST: Mapping[str, int] = MappingProxyType(
 class WholeGrid:
     """The numbers of one layer that are not in its tensors.
 
-    levels  of a layer that reads the network's input: x becomes round(x * levels) first; 0 for one that reads whole
-            numbers
+    levels  of a layer that reads the network's input: x becomes round(x * levels) first; 0 for one that reads
+            integers
     reach   0 leaves the output as it is
     """
 
@@ -108,7 +108,7 @@ class WholeGrid:
 
 
 def round_shifted(number: int, places: int) -> int:
-    """number / 2^places to the nearest whole number, ties to even: in integers."""
+    """number / 2^places to the nearest integer, ties to even: in integers."""
     if not places:
         return number
     below, half = number & ((1 << places) - 1), 1 << (places - 1)

@@ -1,4 +1,4 @@
-"""Layers of whole numbers in 64-bit integers, from their definition: no convolution of a library, no floating point.
+"""Integer layers in 64-bit integers, from their definition: no convolution of a library, no floating point.
 
 Slow, and a second implementation: whoever verifies compares some samples with it, bit for bit.
 """
@@ -106,7 +106,7 @@ def _pad(q: Integers, conv: nn.Conv2d) -> Integers:
 def _divide(numbers: Integers, places: int) -> Integers:
     """By 2^places, to the nearest, ties to even."""
     if numbers.size and max(int(numbers.max()), -int(numbers.min())) >= _MOST:
-        raise PactError("a whole number is beyond 64 bits", where="network")
+        raise PactError("an integer is beyond 64 bits", where="network")
     if not places:
         return numbers
     if places > 61:
@@ -131,7 +131,7 @@ def _as_integers(values: NDArray[np.float64]) -> tuple[Integers, int]:
     while not np.array_equal(scaled := np.ldexp(values, places), np.rint(scaled)):
         places += 1
         if places > 40:
-            raise PactError("a tensor that should hold whole numbers does not", where="network")
+            raise PactError("a tensor that should hold integers does not", where="network")
     return scaled.astype(np.int64), places
 
 

@@ -1,4 +1,4 @@
-"""Layers that compute with whole numbers, carried by floating point numbers that hold them exactly."""
+"""Layers that compute with integers, carried by floating point numbers that hold them exactly."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _BASE = 16  # weights of 8 bits in two halves of 4
 
 
 class WholeLayer(nn.Module):
-    """What the layers below have in common: weight, bias and multiplier are whole numbers, one multiplier a channel.
+    """What the layers below have in common: weight, bias and multiplier are integers, one multiplier a channel.
 
     `settle` proves from them and from the grid, for every input there is, how large a number can become on the way.
     Below 2^24 the layer computes in float32, below 2^53 in float64; beyond that it is refused. Both give the same
-    whole numbers.
+    integers.
 
     most  the largest magnitude of an output; None before `settle`
     """
@@ -62,7 +62,7 @@ class WholeLayer(nn.Module):
         tensors = {"weight": self.weight, "bias": self.bias, "multiplier": self.multiplier}
         for name, tensor in tensors.items():
             if not is_whole(tensor) or bool((tensor.abs() >= FLOAT32).any()):
-                raise PactError("a whole-number layer takes whole numbers below 2^24", where=name)
+                raise PactError("an integer layer takes integers below 2^24", where=name)
         multipliers = [int(one) for one in self.multiplier.tolist()]
         if min(multipliers, default=1) < 1:
             raise PactError("a multiplier must be at least 1", where="multiplier")
@@ -71,7 +71,7 @@ class WholeLayer(nn.Module):
         products = [total * (one // (one & -one)) for total, one in zip(sums, multipliers, strict=True)]
         if max(products, default=0) >= FLOAT64:
             raise PactError(
-                f"a sum times its multiplier may reach {max(products):,}: float64 holds whole numbers below 2^53",
+                f"a sum times its multiplier may reach {max(products):,}: float64 holds integers below 2^53",
                 where="weight",
                 hint="fewer bits for weights or activations",
             )

@@ -1,4 +1,4 @@
-"""A network of whole numbers is exact for every input, or refused: from its tensors and its structure alone."""
+"""An integer network is exact for every input, or refused: from its tensors and its structure alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_counted(module: nn.Module, x: Tensor) -> Tensor:
 
 
 def settle_layers(module: nn.Module) -> None:
-    """Prove the bounds of every layer from its tensors; every tensor must belong to a layer of whole numbers."""
+    """Prove the bounds of every layer from its tensors; every tensor must belong to an integer layer."""
     held = set[int]()
     for name, part in module.named_modules():
         if isinstance(part, WholeLayer):
@@ -32,7 +32,7 @@ def settle_layers(module: nn.Module) -> None:
     tensors = [*module.named_parameters(), *module.named_buffers()]
     if others := [name for name, tensor in tensors if id(tensor) not in held]:
         raise PactError(
-            f"{', '.join(others[:5])}: no layer of whole numbers holds these",
+            f"{', '.join(others[:5])}: no integer layer holds these",
             where="network",
             hint="supported: Linear, Conv2d, batch norm and ChannelAffine layers",
         )

@@ -1,1 +1,1 @@
-"""How a trained network becomes one of whole numbers: wiring, ranges, weights, and what the message says of them."""
+"""How a trained network becomes an integer network: wiring, ranges, weights, and what the message says of them."""

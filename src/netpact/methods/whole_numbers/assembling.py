@@ -1,4 +1,4 @@
-"""From converted layers to what the message says: rewrites, and tensors of whole numbers."""
+"""From converted layers to what the message says: rewrites, and tensors of integers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def assemble(
         order = [slot.name for slot in own_slots(network.module, (*folds, *steps))]
         if missing := [name for name in order if name not in tensors]:
             raise PactError(
-                f"{', '.join(missing[:5])}: no layer of whole numbers holds these",
+                f"{', '.join(missing[:5])}: no integer layer holds these",
                 where=network.name,
                 hint="supported: Linear, Conv2d, batch norm and ChannelAffine layers",
             )

@@ -1,4 +1,4 @@
-"""One run of the network on calibration inputs, in which each layer becomes one of whole numbers as it is reached."""
+"""One run of the network on calibration inputs, in which each layer becomes an integer layer as it is reached."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RUNGS = 4
 
 @dataclass
 class Converted:
-    """A layer in whole numbers: how it reads, its rows, and its bias in real numbers."""
+    """A layer in integers: how it reads, its rows, and its bias in real numbers."""
 
     reading: Reading
     rows: Rows

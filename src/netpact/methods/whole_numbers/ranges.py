@@ -18,7 +18,7 @@ class Range:
 
     step     of the grid from low to high that has the least squared error
     widest   the largest magnitude seen
-    whole    every entry is a whole number of 1/255: pixels
+    whole    every entry is an integer multiple of 1/255: pixels
     """
 
     low: float

@@ -35,7 +35,7 @@ class Reading:
 class Readings:
     """How every layer reads, by name, and what its steps are multiples of, so that its output has its wire's unit.
 
-    units  the real number that one whole number on a wire stands for; None for the input, and for logits as they are
+    units  the real number that one integer on a wire stands for; None for the input, and for logits as they are
     """
 
     of: Mapping[str, Reading]

@@ -1,4 +1,4 @@
-"""A layer's weights in whole numbers: for each output channel a step from a ladder, then multiples of it."""
+"""A layer's weights in integers: for each output channel a step from a ladder, then multiples of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _POSITIONS = 1 << 16  # of all images together, for the moments of one layer
 
 @dataclass(frozen=True)
 class Rows:
-    """symbols  the weight as whole numbers; rungs  of each row's step; steps  the real numbers that they are"""
+    """symbols  the weight as integers; rungs  of each row's step; steps  the real numbers that they are"""
 
     symbols: Integers
     rungs: Integers

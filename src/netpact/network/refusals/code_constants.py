@@ -73,7 +73,7 @@ class Constant:
 def check_constants(module: nn.Module, *, opened: bool = False) -> None:
     """Refuse a module whose code reaches many numbers; warn of few, and of what cannot be looked into.
 
-    opened  from a message, after it was looked at as it was made: the grids of whole-number layers are the message's
+    opened  from a message, after it was looked at as it was made: the grids of integer layers are the message's
     """
     problem, doubts = look_for_constants(module, opened=opened)
     where = type(module).__name__

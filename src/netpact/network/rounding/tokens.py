@@ -27,7 +27,7 @@ from netpact.network.rounding.tolerance import (
     value_of,
 )
 
-_EXACT = 1 << 24  # whole numbers up to this are float32 numbers
+_EXACT = 1 << 24  # integers up to this are float32 numbers
 _CASTS = ("to", "type", "long", "int", "bool", "float", "double", "type_as")
 _NAMED = {"long": torch.int64, "int": torch.int32, "bool": torch.bool, "float": torch.float32, "double": torch.float64}
 

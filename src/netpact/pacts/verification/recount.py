@@ -48,7 +48,7 @@ def count_anew(
 
     A near tie is a sample whose label has the highest logit of all, though not surely. With arithmetic as run: one
     whose second highest logit is within the tolerance of the highest.
-    Of a network of whole numbers some samples are computed a second time, in integers.
+    Of an integer network some samples are computed a second time, in integers.
 
     network    the module as it travels to workers; default: any module that can
     execution  who counts, and where finished counts are kept
