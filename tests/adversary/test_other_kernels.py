@@ -226,6 +226,15 @@ def test_one_pass_for_the_sum_of_exponentials(monkeypatch: pytest.MonkeyPatch) -
     assert min(shares()) > 1
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e3, -1e6, 3e10])
+def test_logarithms_by_one_difference(offset: float) -> None:
+    """x - (m + log sum): what is taken away is rounded, large as it is."""
+    x = torch.randn(4, 50, generator=torch.Generator().manual_seed(0)) + offset
+    largest = x.amax(1, keepdim=True)
+    found = x - (largest + (x - largest).exp().sum(1, keepdim=True).log())
+    assert share(found, lambda t: t.log_softmax(1), x) <= 1
+
+
 def test_values_whose_sum_overflows_before_it_is_divided() -> None:
     """torch's own kernel: 1,000 keys that are looked at alike, each with the value 2e36."""
     given = torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 1000, 4), torch.full((1, 1, 1000, 4), 2e36)

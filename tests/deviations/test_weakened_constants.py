@@ -13,9 +13,10 @@ from deviations.worst_cases import LAYERS, WORST, Layered, Worst, measure, pair
 from torch import nn
 from torch.nn import functional
 
-from netpact.deviations import deviation_rules, layer_bounds, layer_rule, measure_distance, step, widen
+from netpact.deviations import deviation_rules, layer_bounds, layer_rule, measure_distance, widen
 from netpact.deviations.step import Placed
 from netpact.network.kinds import KINDS, LayerDistance, LayerKind, LayerSize
+from netpact.network.rounding import lipschitz_rules, operation
 from netpact.network.rounding.tokens import CASTS
 
 TIGHT = 1.02
@@ -57,14 +58,14 @@ OVERLAPPING = {
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_pooling_with_overlap_counts_every_window(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deviation_rules, OVERLAPPING[name], lambda **_: 1.0)
+    monkeypatch.setattr(lipschitz_rules, OVERLAPPING[name], lambda **_: 1.0)
     measured, allowed = measure(*pair(WORST[name]))
     assert allowed < measured
 
 
 @pytest.mark.parametrize("name", ["cat", "stack"])
 def test_joined_tensors_add_their_squares(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deviation_rules, "norm_up", lambda bounds: bounds.amax(dim=1))
+    monkeypatch.setattr(lipschitz_rules, "norm_up", lambda bounds: bounds.amax(dim=1))
     measured, allowed = measure(*pair(WORST[name]))
     assert allowed < measured
 
@@ -73,7 +74,7 @@ def test_an_entry_that_is_added_in_many_places_counts_as_often(monkeypatch: pyte
     case = Worst((1, 4), lambda x: x[:, :, :1] + x, at=((0, 0),))
     measured, allowed = measure(*pair(case))
     assert measured <= allowed
-    monkeypatch.setattr(step, "round_up_float", lambda number: min(number, 1.0))
+    monkeypatch.setattr(operation, "round_up_float", lambda number: min(number, 1.0))
     spread_out = Worst((1, 4), lambda x: x[:, :, :1] + (x * 0.0), at=((0, 0),))
     measured, allowed = measure(*pair(spread_out))
     assert allowed < measured
@@ -83,8 +84,8 @@ def test_the_step_of_softplus_is_needed(monkeypatch: pytest.MonkeyPatch) -> None
     case = Worst((4,), lambda x: functional.softplus(-x, 1.0, 1.0), h=-1.0 - 1e-6)
     measured, allowed = measure(*pair(case))
     assert measured <= allowed
-    describe = deviation_rules.describe
-    monkeypatch.setattr(deviation_rules, "describe", lambda *call: replace(describe(*call), jump=0.0))
+    describe = lipschitz_rules.describe
+    monkeypatch.setattr(lipschitz_rules, "describe", lambda *call: replace(describe(*call), jump=0.0))
     measured, allowed = measure(*pair(case))
     assert allowed < measured
 

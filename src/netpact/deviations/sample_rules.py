@@ -17,7 +17,7 @@ from torch import Tensor
 from netpact.algebra.outward import norm_up, round_up, round_up_float
 from netpact.deviations.attention_rules import softmax_slope
 from netpact.deviations.deviation import Deviation, LayerTensor, size_of
-from netpact.deviations.step import Step, as_deviation
+from netpact.deviations.step import Operand, Step, as_deviation
 from netpact.network.nested import tensors_in
 from netpact.network.rounding.norms import NORMS, inverse_root_error, mean_error
 from netpact.network.rounding.pointwise import ULPS
@@ -27,38 +27,6 @@ from netpact.network.rounding.tokens import CASTS
 from netpact.network.rounding.tolerance import NoRuleError, value_of
 
 SampleRule = Callable[[Step], Tensor]
-
-
-@dataclass(frozen=True)
-class Operand:
-    """size: magnitudes of the entries, with as many axes as the result; bound: e for each sample."""
-
-    size: Tensor
-    bound: Tensor
-
-    @property
-    def norm(self) -> Tensor:
-        return norm_up(self.size.expand(len(self.bound), *self.size.shape[1:]))
-
-
-def operand(step: Step, entry: Any) -> Operand:
-    """A tensor that comes from the input, a parameter of both networks, or a number, which is rounded."""
-    result = value_of(step.result)
-    samples, axes = result.shape[0], result.dim()
-    if isinstance(entry, (int, float)):
-        size = torch.full((1,) * axes, abs(float(entry)), dtype=torch.float64)
-        return Operand(size, torch.full((samples,), step.walk.other.gamma(1) * abs(entry), dtype=torch.float64))
-    if isinstance(entry, LayerTensor):
-        one, other = entry.pair()
-        size = one.abs().reshape((1,) * (axes - one.dim()) + tuple(one.shape))
-        apart = (one - other).abs().reshape(size.shape)
-        rows = apart if size.shape[0] == samples else apart.expand(samples, *size.shape[1:])
-        return Operand(size, norm_up(rows))
-    held = as_deviation(entry)
-    size = value_of(held.held).abs() + held.held.spread
-    if size.dim() != axes or size.shape[0] != samples:
-        raise NoRuleError("that lines the samples up with another axis")
-    return Operand(size, held.bound)
 
 
 def _product(step: Step) -> Tensor:
@@ -105,9 +73,9 @@ def _over(step: Step, a: Operand, b: Operand, least: Tensor) -> Tensor:
 def _inverse(step: Step) -> Tensor:
     """number / b: see _quotient."""
     number = step.args[1] if len(step.args) > 1 else 1.0
-    b = operand(step, step.args[0])
+    b = step.operand(step.args[0])
     x = as_deviation(step.args[0])
-    return _over(step, operand(step, number), b, value_of(x.held).abs() - x.held.spread)
+    return _over(step, step.operand(number), b, value_of(x.held).abs() - x.held.spread)
 
 
 def _matrix_product(step: Step) -> Tensor:
@@ -327,7 +295,7 @@ def _masked(step: Step) -> Tensor:
 
 def _chosen(step: Step) -> Tensor:
     """Each entry comes from one of the two: e = sqrt(c_1 e_1^2 + c_2 e_2^2), c the copies of an entry."""
-    found = [operand(step, entry) for entry in step.args[1:]]
+    found = [step.operand(entry) for entry in step.args[1:]]
     bounds = [step.copies(entry.size[0].numel()) * entry.bound for entry in found]
     return step.picked(norm_up(torch.stack(bounds, dim=1)))
 
@@ -342,7 +310,7 @@ def _finished(step: Step, total: Tensor, *, roundings: int) -> Tensor:
 def _two(step: Step) -> tuple[Operand, Operand]:
     if len(step.args) != 2:
         raise NoRuleError("with named tensors")
-    return operand(step, step.args[0]), operand(step, step.args[1])
+    return step.operand(step.args[0]), step.operand(step.args[1])
 
 
 product, quotient, same = _product, _quotient, _same

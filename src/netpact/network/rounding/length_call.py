@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from netpact.algebra.outward import norm_up, round_up_float
+from netpact.algebra.outward import norm_up
+from netpact.network.rounding.operation import Carried, Operation
 from netpact.network.rounding.tolerance import Constant, Lengths, NoRuleError, Rounding, Spread, value_of
 
 
 @dataclass
-class Call:
+class Call(Operation):
     """One operation: how it was called, and what it gave here.
 
+    run     the precision, and the lengths that are known
     sums    where it is a layer with weights: what its rule knows, for the next operation
     spread  entry by entry, where the rule has that as well
     """
@@ -26,35 +28,50 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     value: Any
-    rounding: Rounding
+    run: Rounding
     sums: Any = None
     spread: Tensor | None = None
 
     @property
-    def name(self) -> str:
-        return str(getattr(self.func, "__name__", self.func))
+    def rounding(self) -> Rounding:
+        return self.run
+
+    @property
+    def outcome(self) -> Tensor:
+        found: Tensor = self.value
+        return found
+
+    @property
+    def outcome_size(self) -> Tensor:
+        return norm_up(self.value)
 
     @property
     def lengths(self) -> Lengths:
-        assert self.rounding.lengths is not None
-        return self.rounding.lengths
+        assert self.run.lengths is not None
+        return self.run.lengths
 
-    @property
-    def root(self) -> float:
-        """The root of how many entries a row of the result has: the norm of that many ones."""
-        return root_of_row(self.value)
+    def first_carried(self) -> Carried:
+        x = first_of(self)
+        return Carried(value_of(x), length_of(x), partial(size_of, x))
 
-    @property
-    def tiny(self) -> float:
-        """What every operation may lose where its results are flushed to zero."""
-        return self.rounding.underflow(1) * self.root
+    def added_bound(self, part: Tensor) -> Tensor:
+        if isinstance(part, Constant):
+            return norm_up(part.spread.expand(self.value.shape))
+        if not isinstance(part, Spread):  # a parameter as it is
+            return torch.zeros(len(self.value), dtype=torch.float64)
+        if part.dim() != self.value.dim() or len(part) != len(self.value):
+            raise NoRuleError("that lines the rows up with another axis")
+        return self.copies(part.numel() // len(part)) * length_of(part)
 
-    def repeat(self, tensor: Tensor) -> Any:
-        """The same call with another first tensor."""
-        return self.func(tensor, *self.args[1:], **self.kwargs)
+    def joined_bound(self, part: Tensor) -> Tensor | None:
+        if part.dim() < 1 or len(part) != len(self.value):
+            raise NoRuleError("of other rows")
+        if isinstance(part, Constant):
+            return norm_up(part.spread)
+        return length_of(part) if isinstance(part, Spread) else None
 
     def once(self, known: Hashable, compute: Callable[[], Any]) -> Any:
-        """A number that depends on nothing but how the operation is called, computed once for a network."""
+        """Computed once for a network."""
         key = (self.name, known, _frozen((self.args[1:], self.kwargs)))
         if key not in self.lengths.norms:
             self.lengths.norms[key] = compute()
@@ -72,10 +89,6 @@ def _frozen(told: Any) -> Hashable:
     if told is None or told is Ellipsis or isinstance(told, (int, float, str, torch.memory_format)):
         return (type(told).__name__, told)
     raise NoRuleError(f"by a {type(told).__name__}")
-
-
-def root_of_row(value: Tensor) -> float:
-    return round_up_float(math.sqrt(value.numel() // len(value)))
 
 
 def length_of(tensor: Any) -> Tensor:

@@ -95,13 +95,14 @@ def _moved(p: Tensor, s: Tensor, dim: int, *, up: bool) -> Tensor:
 def log_softmax_rule(
     r: Rounding, x: Tensor, dim: Any = None, *more: Any, _stacklevel: int = 3, dtype: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """log p_i = (x_i - m) - log sum_j exp(x_j - m), with m the largest and n entries:
+    """log p_i = (x_i - m) - log sum_j exp(x_j - m), with m the largest, n entries and k = exponent_units(n):
 
-        spread = s_i + max s + gamma_{2n+k} + gamma_8 (|x_i - m| + 2 max s + log n + 1),   k = exponent_units(n)
+        spread = s_i + max s + gamma_{2n+k} + gamma_8 (|x_i - m| + 2 max s + log n + 1) + gamma_2 (|m| + max s)
 
     log p_i has the slope 1 - p_i in x_i and -p_j in the others. The sum is of n numbers of at most 1 and is at least 1;
     x_j - m is rounded, which changes its term by u |x_j - m| exp(x_j - m) <= u / e; exponents move by k units: the
     logarithm moves by gamma_{n + n/e + k}, and is at most log n; it and the two differences take less than 8 units.
+    Kernels may also add m to the logarithm first, and take the sum away: that rounds a number as large as m.
     """
     _check(dim, more, dtype)
     given, s = value_of(x), spread_of(x)
@@ -109,7 +110,8 @@ def log_softmax_rule(
     terms, widest = given.shape[dim], s.amax(dim, keepdim=True)
     down = (given - given.amax(dim, keepdim=True)).abs()
     reach = down + 2 * widest + math.log(terms) + 1
-    spread = s + widest + r.gamma(2 * terms + exponent_units(terms)) + r.gamma(8) * reach
+    highest = given.amax(dim, keepdim=True).abs() + widest
+    spread = s + widest + r.gamma(2 * terms + exponent_units(terms)) + r.gamma(8) * reach + r.gamma(2) * highest
     return value, r.limit(spread, (given.abs() + s).amax(dim, keepdim=True), gain=4.0, plus=float(terms))
 
 
