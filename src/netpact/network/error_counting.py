@@ -46,7 +46,8 @@ def count_errors(
     with at_hand([network]):
         run = _opened(network.name, arithmetic)
         size = run.batch(samples.input_shape, most=_BATCH)
-        shards = Shards(samples, as_run_batch(size, samples.count) if arithmetic == AS_RUN else size, turn=1)
+        size = as_run_batch(size, samples.count, execution) if arithmetic == AS_RUN else size
+        shards = Shards(samples, size, turn=1)
         program = asdict(this_program()) if arithmetic == AS_RUN else None
         given: dict[str, JsonValue] = {
             "network": network.name,

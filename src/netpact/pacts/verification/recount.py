@@ -56,7 +56,7 @@ def count_anew(
     network = network or module_parcel(module)
     with at_hand([network]):
         size = _opened(network.name, arithmetic).batch(samples.input_shape, most=_BATCH)
-        size = as_run_batch(size, samples.count) if arithmetic == AS_RUN else size
+        size = as_run_batch(size, samples.count, execution) if arithmetic == AS_RUN else size
         shards = Shards(samples, size, turn=2)
         tolerance = this_program().tolerance if arithmetic == AS_RUN else None
         given: dict[str, JsonValue] = {
