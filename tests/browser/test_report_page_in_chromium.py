@@ -13,6 +13,8 @@ import pytest
 from browser.chromium import open_browser, show
 from reports.report_examples import HOSTILE, ORIGINAL, PROVENANCE, compressed
 
+from netpact.comparisons import LeftOut, recommend
+from netpact.comparisons.page import show_advice, show_left_out
 from netpact.reports import render_page
 from netpact.reports.bound_page import bound_parts
 from netpact.reports.bound_rows import BoundRow
@@ -51,6 +53,8 @@ def big_page() -> str:
             changes = {"method": method, "message_bytes": 60 + 110 * step + place, "bound": 0.4 + 0.1 * step}
             rows.append(compressed(f"{method} {step}", **facts, **known, **speed, **changes))
     rows.append(compressed(HOSTILE[1], method="x" * 200, as_run=True))
+    measured = {"bound": None, "agreed": None, "expected_bound": 0.97, "counted": 2000}
+    rows.append(compressed("expected", **measured))
     generator = np.random.default_rng(0)
     layers = [Spread(f"block{place}.conv", generator.lognormal(size=2_000), 0.01) for place in range(16)]
 
@@ -67,7 +71,10 @@ def big_page() -> str:
         Section("measured", "Measured", tuple(panel(name) for name in ("mu", "c", "rho", "beta", "gamma", "zeta"))),
         Section("bounds", "Bounds", bound_parts(bounds, samples=1437)),
     ]
-    return render_page(rows, sentence="S", provenance=PROVENANCE, title="A large report", sections=sections)
+    advice = recommend(rows, tolerance=0.01)
+    lead = Section("advice", "Recommended", (show_advice(advice),))
+    sections.append(show_left_out([LeftOut("vector-compress", "a long reason " * 20), LeftOut(HOSTILE[0], HOSTILE[1])]))
+    return render_page(rows, sentence="S", provenance=PROVENANCE, title="A large report", sections=sections, lead=lead)
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +115,17 @@ def test_the_policy_stops_what_a_page_must_not_do(browser: Any, page: Path) -> N
     script = f"const done = arguments[0]; {tried} i.src = 'file:///nowhere.png'"
     assert browser.execute_async_script(script) == "stopped"
     assert any("Content Security Policy" in entry["message"] for entry in browser.get_log("browser"))
+
+
+def test_the_head_of_a_long_table_stays_while_it_scrolls(browser: Any, page: Path) -> None:
+    show(browser, page)
+    table = browser.find_element("css selector", ".scroll.tall")
+    place = "return arguments[0].querySelector('thead').getBoundingClientRect().top"
+    browser.execute_script("arguments[0].scrollIntoView()", table)
+    before = browser.execute_script(place, table)
+    browser.execute_script("arguments[0].scrollTop = 400", table)
+    assert browser.execute_script("return arguments[0].scrollTop", table) == 400
+    assert abs(browser.execute_script(place, table) - before) < 2
 
 
 def test_a_click_sorts_and_a_second_one_turns_around(browser: Any, page: Path) -> None:

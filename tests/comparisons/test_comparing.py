@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from torch import nn
 
-from netpact.comparisons import CompareOptions, compare
+from netpact.coding.format import Pact
+from netpact.comparisons import CompareOptions, compare, trying
 from netpact.comparisons.comparing import Step
 from netpact.comparisons.subject import thin
 from netpact.core.errors import PactError
@@ -140,6 +141,18 @@ def test_an_interrupted_comparison_goes_on_and_repeats_nothing(module: nn.Module
     again = compare(module, place, few, out=tmp_path)
     assert again.rows == first.rows
     assert stamps == {path: path.stat().st_mtime_ns for path in stamps}
+
+
+def test_files_of_deep_networks_are_certified_in_float64_and_measured_in_float32(
+    module: nn.Module, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their logits in float32 are near ties, all of them."""
+    monkeypatch.setattr(trying, "_NEAR_TIES", -1.0)
+    found = compare(module, place, replace(QUICK, methods=("tucker", "whole"), certified=2), out=tmp_path)
+    arithmetics = {Pact.read(tmp_path / str(row.file)).decode().arithmetic for row in found.rows[1:]}
+    assert arithmetics == {"float64", "whole"}
+    assert all(row.agreed and row.samples_per_second for row in found.rows[1:])
+    assert not found.left_out
 
 
 def test_a_spoiled_file_is_made_again(module: nn.Module, place: str, tmp_path: Path) -> None:

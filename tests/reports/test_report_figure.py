@@ -129,3 +129,28 @@ def test_bad_requests_are_refused() -> None:
         draw_scatter([])
     with pytest.raises(PactError, match="360"):
         draw_scatter(ROWS, width=100)
+
+
+def test_of_many_networks_those_with_certificates_are_named_and_none_is_moved_or_takes_room() -> None:
+    """Fifty labels once left a blank half of the figure and moved points of nearly equal size far apart."""
+    many = [
+        compressed(f"n{place}", message_bytes=1000 + place, bound=None, agreed=None, expected_bound=0.99)
+        for place in range(50)
+    ]
+    few = draw([ORIGINAL, compressed("proven", message_bytes=100)])
+    root = draw([ORIGINAL, compressed("proven", message_bytes=100), *many])
+    assert {name.text for name in of_class(root, "name")} == {"mlp", "proven: 60.0 %"}
+    stems = [float(item.get("x1", "")) for item in of_class(root, "stem") if "expected" in item.get("class", "")]
+    assert len(stems) == 50
+    assert max(stems) - min(stems) < 20
+    heights = [float(one.get("height", "0")) for one in (few, root)]
+    assert heights[1] <= heights[0] + 30
+
+
+def test_a_bound_that_is_expected_looks_like_no_certificate() -> None:
+    root = draw([compressed("x", bound=None, agreed=None, expected_bound=0.9)])
+    assert len(of_class(root, "expected")) >= 1
+    assert not of_class(root, "bound")
+    assert not of_class(root, "front")
+    assert "expected, not proven" in words(root)
+    assert "certified bound" not in words(root)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from netpact.coding.format import Pact
 from netpact.comparisons.explaining import Explanation
-from netpact.comparisons.recommending import FAITHFUL, FAST, FRESH, PROVEN, SMALL, Choice
-from netpact.comparisons.result import Comparison
+from netpact.comparisons.recommending import FAITHFUL, FAST, FRESH, PROVEN, SMALL, Choice, Recommendation
+from netpact.comparisons.result import Comparison, LeftOut
 from netpact.core.errors import PactError
 from netpact.models import OwnModule
 from netpact.reports.bit_figures import bits_panel, count_layer_bits
@@ -32,7 +33,7 @@ def render_comparison(found: Comparison, explained: Explanation, *, folder: Path
     sections = [
         _bits(found, folder, explained),
         *explained.sections(_certificate(best, folder)),
-        _left_out(found),
+        show_left_out(found.left_out) if found.left_out else None,
     ]
     return render_page(
         found.rows,
@@ -40,12 +41,12 @@ def render_comparison(found: Comparison, explained: Explanation, *, folder: Path
         provenance=found.provenance,
         title=f"Which compression suits {explained.measures.provenance.model}? {found.provenance.data_name}",
         sections=[section for section in sections if section is not None],
-        lead=Section("advice", "Recommended", (_cards(found),)),
+        lead=Section("advice", "Recommended", (show_advice(found.recommendation),)),
     )
 
 
-def _cards(found: Comparison) -> str:
-    return f'<div class="cards">{"".join(map(_card, found.recommendation.choices))}</div>'
+def show_advice(advice: Recommendation) -> str:
+    return f'<div class="cards">{"".join(map(_card, advice.choices))}</div>'
 
 
 def _card(choice: Choice) -> str:
@@ -89,9 +90,7 @@ def _certificate(best: Row | None, folder: Path) -> BoundRow | None:
     return row_of_certificate(stated, name=Path(best.file).stem, about=f"the network in {best.file}")
 
 
-def _left_out(found: Comparison) -> Section | None:
-    if not found.left_out:
-        return None
-    rows = [(escape(one.name), f'<span class="words">{escape(one.reason)}</span>') for one in found.left_out]
-    table = frame_table("What has no row of its own", ("method", "why"), rows)
+def show_left_out(left_out: Sequence[LeftOut]) -> Section:
+    rows = [(escape(one.name), f'<span class="words">{escape(one.reason)}</span>') for one in left_out]
+    table = frame_table("Without a row of their own", ("method", "why"), rows)
     return Section("left-out", "What was left out", (table,))

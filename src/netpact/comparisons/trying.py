@@ -14,6 +14,7 @@ from torch import nn
 from netpact.bounds import estimate_bounds
 from netpact.certificates import AS_RUN, risk_bound
 from netpact.coding.format import WHOLE, Compressed, Pact, seal
+from netpact.coding.format.loading import load_module
 from netpact.comparisons.planning import Trial, read_trial
 from netpact.comparisons.subject import Subject, open_subject, thin
 from netpact.core.errors import PactError
@@ -86,9 +87,7 @@ def try_setting(*, source: dict[str, Any], trial: dict[str, Any], look: dict[str
         return {"refused": str(error)}
     pact = seal(compressed)
     path = pact.write(Path(out) / f"{wanted.key}.pact")
-    # Measured in float32, as networks are run: only what is proven may be about another precision.
-    module = pact.to_module(subject.shell())
-    module = module if whole else module.float()
+    module = _as_run_in_practice(compressed, subject)
     row = state_row(pact, module, name=wanted.name, file=path.name, method=wanted.method, setting=_setting(wanted, how))
     row = _describe(row, module, compressed, subject, how)
     return {"row": row.to_json(), "file": str(path), "message": pact.message_sha256}
@@ -100,10 +99,13 @@ def time_file(*, source: dict[str, Any], file: str, message: str) -> float:
     few = thin(subject.data.train, _TIMED)
     if not file:
         return measure_speed(subject.module, few)
-    pact = Pact.read(file)
-    module = pact.to_module(subject.shell())
-    whole = pact.decode(subject.shell()).arithmetic == WHOLE
-    return measure_speed(module if whole else module.float(), few)
+    return measure_speed(_as_run_in_practice(Pact.read(file).decode(subject.shell()), subject), few)
+
+
+def _as_run_in_practice(compressed: Compressed, subject: Subject) -> nn.Module:
+    """In float32, without the guards of a decoded network: only what is proven may be about another precision."""
+    plain = replace(compressed, arithmetic="float32") if compressed.arithmetic == "float64" else compressed
+    return load_module(plain, subject.shell())
 
 
 def _setting(trial: Trial, how: Look) -> str:

@@ -13,6 +13,11 @@ def draw_bound(x: float, y: float) -> Shape:
     return Path(kind="bound", points=((x, y - 6), (x + 6, y), (x, y + 6), (x - 6, y)), closed=True)
 
 
+def draw_expected(x: float, y: float) -> Shape:
+    """The same in outline: what nobody has proven."""
+    return Path(kind="expected", points=((x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)), closed=True)
+
+
 def draw_test(x: float, y: float, *, original: bool) -> Shape:
     """A circle; a square for the original network, about which nothing is certified."""
     if original:
@@ -40,17 +45,20 @@ def draw_front(x: float, y: float) -> Shape:
 
 def heights(row: Row) -> list[float]:
     """The shares that are drawn of a row."""
-    return [share for share in (row.train_error, row.test_error, row.proven) if share is not None]
+    return [share for share in (row.train_error, row.test_error, row.proven, row.expected_bound) if share is not None]
 
 
 def draw_marks(row: Row, *, x: float, height_of: Callable[[float], float], title: str = "") -> Group:
     """The marks of one network, joined by a thin vertical line."""
     low, high = height_of(min(heights(row))), height_of(max(heights(row)))
-    parts: list[Shape] = [Line(kind="stem", x1=x, y1=low, x2=x, y2=high)]
+    kind = "stem" if row.expected_bound is None else "stem expected"
+    parts: list[Shape] = [Line(kind=kind, x1=x, y1=low, x2=x, y2=high)]
     if row.train_error is not None:
         parts.append(draw_train(x, height_of(row.train_error)))
     if row.test_error is not None:
         parts.append(draw_test(x, height_of(row.test_error), original=row.original))
+    if row.expected_bound is not None:
+        parts.append(draw_expected(x, height_of(row.expected_bound)))
     if row.proven is not None:
         parts.append(draw_bound(x, height_of(row.proven)))
     return Group(kind="network", shapes=tuple(parts), title=title)
