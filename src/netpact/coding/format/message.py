@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, code_choice, code_flag, code_uint
+from netpact.coding.transcript import Transcript
 from netpact.coding.format.compressed import ARITHMETICS, PRECISIONS, Compressed, is_relative
 from netpact.coding.format.layout import Slot, find_slots, plan_slots
 from netpact.coding.format.placing import MESSAGE, placed
@@ -75,8 +76,11 @@ def decode_message(
     def slots(header: Header) -> tuple[Slot, ...]:
         return find_slots(header.architecture, header.rewrites, module, max_parameters=limits.max_parameters)
 
-    compressed = _code(Decoder(message, Budget(limits, message_bytes=len(message))), None, slots, _silent)
-    if encode_message(compressed) != message:
+    decoder, again = Decoder(message, Budget(limits, message_bytes=len(message))), Transcript()
+    compressed = _code(decoder, None, slots, _silent)
+    # The network is described again: if that makes the decisions that were read, its message is what they give.
+    _code(again, compressed, _own_slots(compressed), _silent)
+    if again.digest() != decoder.transcript.digest() or not decoder.is_shortest():
         raise PactError(
             "these bytes are not the message of the network they decode to",
             where="message",

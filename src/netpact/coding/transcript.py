@@ -1,0 +1,35 @@
+"""Which decisions were made, and in which contexts: what two walks over the same message must agree on."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from netpact.coding.coder import Bits, Model
+
+
+class Transcript:
+    """A coder that writes nothing: it notes each plane of decisions and its context, in one digest.
+
+    Contexts are numbered as they are met. Two walks with equal digests made the same decisions at the same
+    probabilities, since these follow from what was decided before; their messages are then equal.
+    """
+
+    def __init__(self) -> None:
+        self._digest = hashlib.blake2b(digest_size=32)
+        self._met: dict[int, tuple[int, Model]] = {}  # with the models, so that no other can have the id of one
+
+    def bits(self, values: Bits | None, count: int, model: Model) -> Bits:
+        if values is None or len(values) != count:
+            raise ValueError("a transcript needs exactly the values it is to note")
+        number, _ = self._met.setdefault(id(model), (len(self._met), model))
+        self._digest.update(b"%d %d " % (number, count))
+        self._digest.update(np.ascontiguousarray(values, dtype=np.bool_))
+        return values
+
+    def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
+        pass  # what is noted was made here
+
+    def digest(self) -> bytes:
+        return self._digest.digest()
