@@ -65,8 +65,9 @@ class MethodConformance:
             assert [(name, coded[name].shape) for name in coded] == [
                 (slot.name, slot.shape) for slot in own_slots(network.module, compressed.rewrites)
             ]
+            kept = {slot.name for slot in own_slots(network.module, compressed.rewrites)}  # batch norm may be folded
             for name, buffer in network.module.named_buffers():
-                assert np.array_equal(coded[name].weights(), buffer.double().numpy()), name
+                assert name not in kept or np.array_equal(coded[name].weights(), buffer.double().numpy()), name
 
     def test_the_message_grows_with_the_parameter(self, network: Network, digits: Data) -> None:
         lengths = [len(seal(compress_once(network, method, digits)).message) for method in self.sizes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,7 @@ def test_where_rows_and_columns_differ_places_are_coded_by_them() -> None:
         assert np.array_equal(coded.weights() == 0, PRUNED == 0)
 
 
-@pytest.mark.parametrize("method", [Quantize, MagnitudePrune, RandomPrune])
+@pytest.mark.parametrize("method", [partial(Quantize, rounding="nearest"), MagnitudePrune, RandomPrune])
 def test_methods_write_shorter_files(method: Any, linear: Network, digits: Data) -> None:
     plain, same, shorter, weighed = (
         seal(compress(linear, method(bits=5, **options), samples=samples))

@@ -25,7 +25,7 @@ class Transcript:
             raise ValueError("a transcript needs exactly the values it is to note")
         number, _ = self._met.setdefault(id(model), (len(self._met), model))
         self._digest.update(b"%d %d " % (number, count))
-        self._digest.update(np.ascontiguousarray(values, dtype=np.bool_))
+        self._digest.update(np.ascontiguousarray(values, dtype=np.bool_).data)
         return values
 
     def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from netpact.coding import Budget, Coder, Contexts, Decoder, Encoder, code_choice, code_flag, code_uint
-from netpact.coding.transcript import Transcript
 from netpact.coding.format.compressed import ARITHMETICS, PRECISIONS, Compressed, is_relative
 from netpact.coding.format.layout import Slot, find_slots, plan_slots
 from netpact.coding.format.placing import MESSAGE, placed
@@ -22,6 +21,7 @@ from netpact.coding.format.versions import (
     refuse_newer,
 )
 from netpact.coding.forms import CodedTensor, Form, code_form, grids  # noqa: F401 - grids are in nearly every file
+from netpact.coding.transcript import Transcript
 from netpact.core.errors import PactError
 from netpact.core.limits import MAX_PARAMETERS, Limits
 from netpact.models import OWN_MODULE_ID, Architecture, OwnModule

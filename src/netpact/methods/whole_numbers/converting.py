@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from netpact.core.progress import Progress
 from netpact.layers import ChannelAffine, WholeGrid
+from netpact.methods.layer_moments import layer_moments
 from netpact.methods.whole_numbers.units import Reading, Readings
 from netpact.methods.whole_numbers.watching import Seen, channel_axis, hooked
-from netpact.methods.whole_numbers.weights import MOST_BIAS, Array, Integers, Rows, fit_rows, input_moments
+from netpact.methods.whole_numbers.weights import MOST_BIAS, Array, Integers, Rows, fit_rows
 
 _AFFINE_BITS = 12  # of the scales of a ChannelAffine: few numbers, each of which counts
 _RUNGS = 4
@@ -103,7 +104,7 @@ def _convert(layer: nn.Module, reading: Reading, base: float, inputs: Tensor, ho
     bias = layer.bias.detach().double().numpy().copy()
     affine = isinstance(layer, ChannelAffine)
     most = 2 ** ((_AFFINE_BITS if affine else how.bits) - 1) - 1
-    moments = input_moments(layer, inputs) if how.second_order and not affine else None
+    moments = layer_moments(layer, inputs) if how.second_order and not affine else None
     least = np.abs(bias) / (reading.step * MOST_BIAS)
     fitted = fit_rows(rows, moments, most=most, base=base, least=least)
     layer.weight.copy_(torch.from_numpy((fitted.symbols * fitted.steps[:, None]).reshape(weight.shape)))

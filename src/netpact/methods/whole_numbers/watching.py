@@ -54,7 +54,10 @@ def channel_axis(layer: nn.Module) -> int:
 def hooked(layers: Mapping[str, nn.Module], note: Callable[[str, nn.Module, Tensor, Tensor], Any]) -> Iterator[None]:
     """Within this block every run of a layer is told; what `note` returns, if anything, is the layer's result."""
     handles = [
-        layer.register_forward_hook(lambda part, given, result, name=name: note(name, part, given[0], result))
+        layer.register_forward_hook(
+            lambda part, given, named, result, name=name: note(name, part, [*given, *named.values()][0], result),
+            with_kwargs=True,
+        )
         for name, layer in layers.items()
     ]
     try:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
 
 from netpact.methods.second_order import round_nearest, round_second_order, weighted_error
 
@@ -18,7 +15,6 @@ _RUNGS = 4  # steps of the ladder to a factor of two: (4 + m) 2^e
 _TRIED = range(-8, 2)  # rungs around the one that holds the largest weight: clamping it may cost less than coarse steps
 MOST_BIAS = 1 << 20  # of a bias in units of its row's sums
 _SPAN = 16 * _RUNGS  # between the finest and the coarsest channel of a layer
-_POSITIONS = 1 << 16  # of all images together, for the moments of one layer
 
 
 @dataclass(frozen=True)
@@ -71,30 +67,3 @@ def _rung_above(ratios: Array) -> Integers:
     """The lowest rung that is not below."""
     mantissas, exponents = np.frexp(ratios)
     return (_RUNGS * (exponents - 3) + np.ceil((2 * mantissas - 1) * _RUNGS)).astype(np.int64)
-
-
-def input_moments(layer: nn.Module, inputs: Tensor) -> list[Array]:
-    """The covariance of what each output of the layer sees: one matrix for each group of channels."""
-    if isinstance(layer, nn.Linear):
-        return [_covariance(inputs.reshape(-1, inputs.shape[-1]))]
-    assert isinstance(layer, nn.Conv2d)
-    return [_covariance(own) for own in _patches(layer, inputs).chunk(layer.groups, dim=1)]
-
-
-def _patches(conv: nn.Conv2d, inputs: Tensor) -> Tensor:
-    """What the layer sees at some positions of every image, evenly spread: one row each, all groups side by side."""
-    modes = {"zeros": "constant"}
-    mode = modes.get(conv.padding_mode, conv.padding_mode)
-    padded = functional.pad(inputs, conv._reversed_padding_repeated_twice, mode=mode)
-    parts = []
-    for turn, part in enumerate(padded.split(32)):
-        unfolded = functional.unfold(part, conv.kernel_size, dilation=conv.dilation, stride=conv.stride)
-        every = max(1, unfolded.shape[2] * len(inputs) // _POSITIONS)
-        parts.append(unfolded[:, :, 7 * turn % every :: every].transpose(1, 2).flatten(0, 1))
-    return torch.cat(parts)
-
-
-def _covariance(rows: Tensor) -> Array:
-    wide = rows.double()
-    centred = wide - wide.mean(dim=0)
-    return (centred.T @ centred / max(1, len(wide))).numpy()

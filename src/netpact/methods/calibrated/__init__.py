@@ -1,0 +1,1 @@
+"""Rounding layer by layer on calibration inputs: what each layer sees, its steps, its symbols."""
