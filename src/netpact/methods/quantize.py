@@ -57,6 +57,7 @@ class Quantize:
     calibration: int = 512
     name: ClassVar[str] = "quantize"
     knobs: ClassVar[tuple[SizeKnob, ...]] = (
+        SizeKnob("tolerance", (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)),
         SizeKnob("bits", (8, 6, 5, 4, 3, 2), {"per_channel": True}),
         SizeKnob("bits", (4, 3, 2, 1), {"grid": "codebook"}),
         SizeKnob("density", (0.5, 0.3, 0.1, 0.03), {"grid": "ternary"}),
