@@ -101,7 +101,8 @@ def nncodec_rows(judge: Judge, folder: Path) -> list[FileRow]:
     if any(isinstance(part, nn.BatchNorm2d) for part in subject.module.modules()):
         modules["nncodec, batch norm folded"] = netpact.fold_batch_norm(subject.module)
     for label, module in modules.items():
-        weights = {name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
+        # Without the counters of batch norm: nncodec takes no tensors without axes.
+        weights = {name: tensor.detach().numpy() for name, tensor in module.state_dict().items() if tensor.dim()}
         even: list[nnc.Setting] = [{"qp": qp, "nonweight_qp": -40} for qp in QPS]
         families = [[{}], even, [{**setting, "opt_qp": True} for setting in even]]
         answers = nnc._code(weights, [setting for family in families for setting in family], folder)
@@ -124,7 +125,7 @@ def _opened(module: nn.Module, decoded: dict[str, np.ndarray]) -> nn.Module:  # 
     """What a user of nncodec does with the arrays that it gives: a module is made and filled."""
     architecture = getattr(module, "netpact_architecture", None)
     filled = copy.deepcopy(module) if architecture is None else build(architecture)
-    filled.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in decoded.items()})
+    filled.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in decoded.items()}, strict=False)
     return filled.eval()
 
 

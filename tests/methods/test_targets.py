@@ -276,8 +276,8 @@ def test_on_the_command_line(weights: str, tmp_path: Path, capsys: pytest.Captur
     assert (tmp_path / "a.pact").stat().st_size <= 700
     record = json.loads(told.out)
     assert record["search"]["found"]["file_bytes"] == (tmp_path / "a.pact").stat().st_size
-    assert "per_channel=True" in record["method"], "what goes with the knob"
-    for line in ("tried", "at most 700 bytes: bits=", "Choosing among settings is paid for"):
+    assert "tolerance=0." in record["method"], "what goes with the knob"
+    for line in ("tried", "at most 700 bytes: tolerance=", "Choosing among settings is paid for"):
         assert line in told.err
     assert list((tmp_path / "kept" / "run").glob("*.json"))
     assert run([*given, "--max-accuracy-loss", "2", "--validation", "test", "--set", "bits=6"]) == 0

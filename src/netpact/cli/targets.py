@@ -88,11 +88,22 @@ class TargetOptions:
 
 
 def usual_settings(name: str, given: Mapping[str, str]) -> dict[str, str]:
-    """What goes with a method's size knob, but for what is set already."""
+    """What goes with a method's size knob, but for what is set already: the first knob that agrees with that."""
+    from netpact.methods import make_method
     from netpact.methods.size_knobs import find_knobs
 
-    beside = find_knobs(name)[0].beside if find_knobs(name) else {}
-    return {key: str(value) for key, value in beside.items() if not isinstance(value, str)} | dict(given)
+    tried = []
+    for knob in find_knobs(name):
+        beside = {key: str(value) for key, value in knob.beside.items() if not isinstance(value, str)}
+        if not knob.whole:  # a number without which the method would take another knob
+            beside[knob.option] = str(knob.values[len(knob.values) // 2])
+        tried.append(beside | dict(given))
+        try:
+            make_method(name, tried[-1])
+        except PactError:
+            continue
+        return tried[-1]
+    return tried[0] if tried else dict(given)
 
 
 def reach_target(

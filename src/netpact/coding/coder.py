@@ -44,7 +44,7 @@ class Context:
 
     def probability(self) -> int:
         share = ((2 * self.ones + 1) << PRECISION) // (2 * self.total + 2)
-        return min(max(share, 1), _TOTAL - 1)
+        return share if 0 < share < _TOTAL else min(max(share, 1), _TOTAL - 1)
 
     def block(self) -> int:
         return 1 + self.total // _LAG

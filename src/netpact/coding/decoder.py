@@ -34,11 +34,12 @@ class Decoder:
         self._budget.charge(work=_DECISION * count, memory=count)
         decoded = np.empty(count, dtype=np.bool_)
         decode, encode, charge, start = self._coder.decode, self._again.encode, self._budget.charge, 0
+        block, probability, update = model.block, model.probability, model.update
         try:
             while start < count:
-                size = min(model.block(), count - start)
+                size = min(block(), count - start)
                 charge(work=_CALL)
-                known = bernoulli(model.probability())
+                known = bernoulli(probability())
                 # One decision as a plain number: an array takes several times as long.
                 if size == 1:
                     ones = decoded[start] = part = decode(known)
@@ -47,7 +48,7 @@ class Decoder:
                     decoded[start : start + size] = part
                     ones = int(np.count_nonzero(part))
                 encode(part, known)
-                model.update(ones=ones, total=size)
+                update(ones=ones, total=size)
                 start += size
         except (AssertionError, ValueError) as error:
             raise PactError("these bytes are no message: the entropy coder cannot have written them") from error

@@ -8,6 +8,8 @@ import numpy as np
 
 from netpact.coding.coder import Bits, Model
 
+_MANY = 1 << 14  # decisions that are noted at once
+
 
 class Transcript:
     """A coder that writes nothing: it notes each plane of decisions and its context, in one digest.
@@ -18,18 +20,30 @@ class Transcript:
 
     def __init__(self) -> None:
         self._digest = hashlib.blake2b(digest_size=32)
+        self._waiting = bytearray()  # most planes are short, and a digest is asked for once
         self._met: dict[int, tuple[int, Model]] = {}  # with the models, so that no other can have the id of one
 
     def bits(self, values: Bits | None, count: int, model: Model) -> Bits:
         if values is None or len(values) != count:
             raise ValueError("a transcript needs exactly the values it is to note")
         number, _ = self._met.setdefault(id(model), (len(self._met), model))
-        self._digest.update(b"%d %d " % (number, count))
-        self._digest.update(np.ascontiguousarray(values, dtype=np.bool_).data)
+        self._waiting += b"%d %d " % (number, count)
+        if count > _MANY:
+            self._flush()
+            self._digest.update(np.ascontiguousarray(values, dtype=np.bool_).data)
+        else:
+            self._waiting += values.tobytes()
+            if len(self._waiting) > _MANY:
+                self._flush()
         return values
 
     def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
         pass  # what is noted was made here
 
     def digest(self) -> bytes:
+        self._flush()
         return self._digest.digest()
+
+    def _flush(self) -> None:
+        self._digest.update(self._waiting)
+        self._waiting.clear()

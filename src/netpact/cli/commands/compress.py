@@ -51,7 +51,7 @@ def compress(
 
     `netpact methods` lists the methods (--method) with their options (--set). The most used ones:
 
-    - quantize: bits=2..16, grid=uniform|codebook|ternary, per_channel=true|false; rate=0.1: fewer bits for some error
+    - quantize: tolerance=0.01: the change of the logits that is aimed at; or bits=2..16, grid=uniform|codebook|ternary
     - magnitude-prune: keep=0..1 of the weights, or unit=filters; keep=1 writes a network that is pruned; bits, rate
     - whole: weights and activations as integers, the same logits on every machine; bits=2..8, activations=2..8
     - rate-aware: trains further with the length of the file in the loss; epochs, rate
@@ -60,7 +60,7 @@ def compress(
     - quantize-difference: the difference from --base; bits, grid
 
     With a target (--max-accuracy-loss, --target-bytes, --target-bound) the method's size option is searched for by
-    bisection, and everything that was tried is listed: bits, and then the rate of quantize; the share that
+    bisection, and everything that was tried is listed: the tolerance of quantize; the share that
     magnitude-prune keeps; or what --over names. What --set sets stays.
 
     With --base only the difference from that network is encoded; the base is needed to open the file. A base was

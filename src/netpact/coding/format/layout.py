@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from netpact.core.errors import PactError
@@ -63,6 +64,7 @@ def own_slots(module: nn.Module, rewrites: tuple[Step, ...]) -> tuple[Slot, ...]
     return module_slots(rewrite(without_weights(module), rewrites) if rewrites else module)
 
 
+@lru_cache(maxsize=4)  # a message that was read asks twice
 def plan_slots(architecture: Architecture, rewrites: tuple[Step, ...] = ()) -> tuple[Slot, ...]:
     """The slots of a network of ours, from its plan: no memory is taken for weights."""
     grids = parameter_grids(architecture)

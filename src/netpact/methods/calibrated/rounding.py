@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,12 +15,12 @@ from torch import Tensor, nn
 from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor, Scaled, Uniform
-from netpact.coding.forms.scaled import SCALES_PER_OCTAVE
+from netpact.coding.forms.scaled import MOST_SCALE, SCALES_PER_OCTAVE
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
 from netpact.datasets import Samples
 from netpact.datasets.drawing import draw_samples
-from netpact.methods.approximations import code_network
+from netpact.methods.approximations import as_array, code_network
 from netpact.methods.calibrated.options import Calibrated
 from netpact.methods.calibrated.sensitivity import output_sensitivities
 from netpact.methods.calibrated.steps import (
@@ -33,7 +34,7 @@ from netpact.methods.calibrated.steps import (
 )
 from netpact.methods.calibrated.symbols import round_rows
 from netpact.methods.fitting import zero_tensor
-from netpact.methods.grids import Grid, UniformGrid
+from netpact.methods.grids import Grid, StepGrid, UniformGrid
 from netpact.methods.layer_moments import layer_moments
 from netpact.methods.rate_distortion import MOST_PRICED_BITS
 from netpact.methods.second_order import make_up, output_errors, unpredictable_variances
@@ -47,6 +48,7 @@ from netpact.network.rounding.batching import samples_at_once
 _PARTS = 8  # a run without rounding bounds takes less memory for each sample
 _POSITIONS_EACH = 8  # positions that are looked at for each number that an output is computed from
 _FEWEST_POSITIONS = 1 << 12
+_FIRST_CLASS = 20  # octaves below 1
 _COLUMNS = 4608  # of a matrix of moments: of wider layers, errors are made up for within parts of so many inputs
 
 
@@ -77,6 +79,12 @@ def round_on_inputs(
     rounding = _Rounding(options, sensitive, (options.tolerance or 0.0) / max(1, weights))
     found = _round_layers(folded, layers, inputs, rounding, progress)
     ready = {f"{name}.weight".lstrip("."): Ready(coded) for name, coded in found.items()}
+    if options.tolerance is not None:
+        biases = {name: layer.bias for name, layer in layers.items() if layer.bias is not None}
+        ready |= {
+            f"{name}.bias".lstrip("."): Ready(rounding.round_bias(name, as_array(bias)))
+            for name, bias in biases.items()
+        }
     return replace(code_network(replace(network, module=folded), grid, ready), rewrites=folds)
 
 
@@ -121,6 +129,15 @@ class _Rounding:
         return allocate_steps(
             weight, curves, self.sensitivities[name], share=self.share, per_channel=channels, most=most
         )
+
+    def round_bias(self, name: str, bias: Array) -> CodedTensor:
+        """By the rule for weights, whose input is 1. Powers of two: tensors of equal steps share a form."""
+        ideal = math.sqrt(12 * self.share / (float(self.sensitivities[name].mean()) or 1.0))
+        largest = float(np.abs(bias).max(initial=0.0))
+        if not largest:
+            return zero_tensor(bias.shape)
+        exponent = math.frexp(min(max(ideal, largest / MOST_SYMBOL), largest))[1] - 1
+        return StepGrid(ShortFloat.nearest(math.ldexp(1.0, exponent))).round(bias)
 
 
 @torch.no_grad()
@@ -201,6 +218,18 @@ def code_rows(symbols: Integers, steps: Steps, shape: tuple[int, ...]) -> CodedT
         grid = Uniform(ShortFloat(exponent, quarter * (16 // SCALES_PER_OCTAVE)))
         return shortest_sparse(CodedTensor(grid, symbols.ravel(), shape))
     # Ladders have the same rungs in every octave: the step is a power of two.
-    inner = shortest_sparse(CodedTensor(Uniform(ShortFloat(exponent, 0)), symbols.ravel(), shape))
     scales = np.where(used, steps.rungs - SCALES_PER_OCTAVE * exponent, 0)
-    return CodedTensor(Scaled(inner.form), np.concatenate([scales, inner.symbols]), shape)
+    chosen = _class_exponent(symbols)
+    moved = np.where(used, steps.rungs - SCALES_PER_OCTAVE * chosen, 0)
+    if np.abs(moved).max() <= MOST_SCALE:
+        exponent, scales = chosen, moved
+    form = Scaled(Uniform(ShortFloat(exponent, 0)))
+    return CodedTensor(form, np.concatenate([scales, symbols.ravel()]), shape)
+
+
+def _class_exponent(symbols: Integers) -> int:
+    """One for each half bit of entropy: tensors of one form share what the coder learns of them, so they should be
+    alike. Which power of two it is does not matter, since the scales of the rows make up for it."""
+    _, counts = np.unique(symbols, return_counts=True)
+    shares = counts / counts.sum()
+    return round(-2 * float((shares * np.log2(shares)).sum())) - _FIRST_CLASS
