@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated
 
@@ -74,7 +75,13 @@ def run(arguments: list[str]) -> int:
 def _where_to_look(problem: str, arguments: list[str]) -> str:
     command = next((name for name in arguments[:1] if name in {one.__name__ for one in COMMANDS}), "")
     methods = "; options of a method: --set NAME=VALUE" if command == "compress" and "option" in problem else ""
-    return f"see netpact {command} --help{methods}".replace("  ", " ")
+    example = "".join(f"for example: {found}; " for found in _examples(command)[:1] if "Missing" in problem)
+    return f"{example}see netpact {command} --help{methods}".replace("  ", " ")
+
+
+def _examples(command: str) -> list[str]:
+    documented = next((one.__doc__ or "" for one in COMMANDS if one.__name__ == command), "")
+    return re.findall(r"Example: (netpact .*)", documented)
 
 
 def _tell(problem: dict[str, str], arguments: list[str]) -> int:

@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from netpact.core.errors import PactError, wrong_kind
+from netpact.core.errors import PactError, did_you_mean, wrong_kind
 
 
 def write_atomically(path: str | Path, content: bytes) -> Path:
@@ -87,4 +87,16 @@ def read_bytes(path: str | Path) -> bytes:
     try:
         return as_path(path).read_bytes()
     except OSError as error:
-        raise PactError(f"cannot read the file: {error.strerror or error}", where=str(path)) from error
+        problem = f"cannot read the file: {error.strerror or error}"
+        raise PactError(
+            problem, where=str(path), hint=_like_it(Path(path)) if not os.path.lexists(path) else ""
+        ) from error
+
+
+def _like_it(path: Path) -> str:
+    """What a reader who misspelled a name may have meant, of the files in the same folder."""
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return f"there is no folder {path.parent}"
+    return did_you_mean(path.name, names) or "check the path: it begins in the folder that the command was started in"

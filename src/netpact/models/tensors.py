@@ -74,7 +74,12 @@ def read_tensors(path: str | Path) -> TensorFile:
     try:
         tensors = safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise PactError(f"not a whole safetensors file: {error}", where=str(path)) from error
+        pickled = Path(path).suffix in (".pt", ".pth")
+        raise PactError(
+            f"not a whole safetensors file: {error}",
+            where=str(path),
+            hint="make the module yourself, load its state_dict, and give the module" if pickled else "",
+        ) from error
     return TensorFile(tensors, _note(content, path))
 
 

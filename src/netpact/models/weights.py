@@ -85,7 +85,8 @@ def as_module(source: AnyModule, *, where: str = "model") -> nn.Module:
         return held
     if isinstance(source, (str, Path)):
         return load_model(source)
-    raise wrong_kind(source, needed="a torch.nn.Module, or the path of a file of save_weights", where=where)
+    hint = "make the module first, then module.load_state_dict(weights)" if isinstance(source, dict) else ""
+    raise wrong_kind(source, needed="a torch.nn.Module, or the path of a file of save_weights", where=where, hint=hint)
 
 
 def _read_safetensors(path: str | Path) -> dict[str, torch.Tensor]:
@@ -142,7 +143,11 @@ def check_shapes(found: Mapping[str, tuple[int, ...]], wanted: Mapping[str, tupl
         if name in found and found[name] != shape
     ]
     if problems:
-        raise PactError("weights and network do not fit: " + "; ".join(problems), where=where)
+        raise PactError(
+            "weights and network do not fit: " + "; ".join(problems),
+            where=where,
+            hint="give the model that these weights were trained with, and data of the same shape and classes",
+        )
 
 
 def _check_finite(tensors: Mapping[str, torch.Tensor], *, where: str) -> None:

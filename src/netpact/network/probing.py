@@ -20,6 +20,7 @@ from netpact.network.rounding.counting import are_same
 from netpact.network.rounding.tolerance import Spread, make_spread, rounding, value_of
 
 PROBE = 4  # samples in the batch that is run to look at a network
+_CHANNELS = (1, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ def probe(module: nn.Module, inputs: Tensor, *, classes: int) -> Probed:
             problems = _drop_hooks(twin, x)
             recording = record(twin, x)
         except RUN_ERRORS as error:
-            return Probed((f"it does not run on inputs of shape {tuple(inputs.shape[1:])}: {error}",))
+            shape = tuple(inputs.shape[1:])
+            return Probed((f"it does not run on inputs of shape {shape}: {error}{_other_order(shape)}",))
         problems += _look_at_output(recording, (len(inputs), classes))
         is_usable = recording.graph is not None and not problems
         followed, unruled = _follow(twin, x)
@@ -52,6 +54,13 @@ def probe(module: nn.Module, inputs: Tensor, *, classes: int) -> Probed:
         if is_usable and isinstance(recording.output, Tensor):
             problems += _compare_runs(twin, x, recording.output, followed)
     return Probed(tuple(problems), recording.graph, recording.runs, recording.strays, unruled)
+
+
+def _other_order(shape: tuple[int, ...]) -> str:
+    """What is likely wrong with images whose channels come last."""
+    if len(shape) == 3 and shape[2] in _CHANNELS and shape[0] not in _CHANNELS:
+        return "; images have their channels first: x.transpose(0, 3, 1, 2)"
+    return ""
 
 
 @contextmanager
@@ -90,7 +99,10 @@ def _look_at_output(recording: Recording, shape: tuple[int, int]) -> list[str]:
         return [f"it returns {type(output).__name__}, must return one tensor of logits: state which entry holds them"]
     problems = []
     if tuple(output.shape) != shape:
-        problems.append(f"it returns logits of shape {tuple(output.shape)}, must be {shape}")
+        problems.append(
+            f"it returns logits of shape {tuple(output.shape)}, must be {shape}: one for each of the {shape[1]} "
+            f"classes of the data, whose labels are 0 to {shape[1] - 1}"
+        )
     if recording.graph is None:
         problems.append("what it returns is not computed from its input")
     return problems

@@ -206,7 +206,9 @@ def unpack_parts(content: bytes, magic: bytes, version: int, names: Sequence[str
     """The parts of an untrusted container; names: what errors call them."""
     if content[: len(magic)] != magic:
         raise PactError(
-            f"this is not a .{magic.decode().lower()} file: it does not begin with {magic.decode()}", where="byte 0"
+            f"this is not a .{magic.decode().lower()} file: it does not begin with {magic.decode()}",
+            where="byte 0",
+            hint="netpact compress makes a .pact file of trained weights" if magic == b"PACT" else "",
         )
     if len(content) < len(magic) + 1 + len(names) * _LENGTH_BYTES + _CHECKSUM_BYTES:
         raise PactError(f"the file ends after {len(content)} bytes, in its header", hint="copy it again")
