@@ -35,7 +35,7 @@ class AloneOptions:
         "The .pact file to write; with --hold-out the .json file of the statement.",
         shown="the weights' name with .pact",
     )
-    budget: str = option("5m", "TIME", "Time for trying settings: 90s, 10m, 1h. Counting errors comes on top.")
+    budget: str = option("5m", "TIME", "Time for trying settings: 90s, 10m, 1h; once more where no bound is useful.")
 
 
 def is_file(target: Path) -> bool:
