@@ -44,6 +44,7 @@ from netpact.pacts.verification import Verdict, verify
 _PROBED = 256  # samples that rounding is looked at on
 _FEW_TIES = 0.02  # near ties count as errors: with more of them another arithmetic is better
 _PROBE_BITS = 6
+_TOLERANCE = 0.01  # where rounding begins; it is varied
 _USEFUL_LOSS = 1.0  # percentage points, for the file that is written where no bound is worth anything
 
 
@@ -203,7 +204,7 @@ def _suitable(network: Network, arithmetic: str) -> list[Method]:
     """The methods to look among, the quickest first."""
     if arithmetic == WHOLE:
         return [WholeNumber()]
-    rounding: list[Method] = [Quantize(per_channel=True)]
+    rounding: list[Method] = [Quantize(tolerance=_TOLERANCE)]
     if len(network.layers) == 1 and network.layers[0].kind == "linear" and not network.others:
         return [*rounding, TernarySearch()]
     trainable = not network.others and all(layer.kind in (*KINDS.measured(), "batch_norm") for layer in network.layers)

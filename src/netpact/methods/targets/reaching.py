@@ -26,7 +26,6 @@ from netpact.runs import ResultStore
 
 _NEIGHBOURS = 2  # values of the first knob that the second one is tried with
 _GOLDEN = (3 - math.sqrt(5)) / 2
-_ROUNDING = 1e-9  # of a loss that is a difference of two shares
 
 
 def compress_to(
@@ -159,7 +158,7 @@ class _Search:
             return False
         self._trials.measure(trial)
         assert trial.told.accuracy_loss is not None
-        return trial.told.accuracy_loss <= target.max_accuracy_loss + _ROUNDING
+        return trial.told.accuracy_loss <= target.max_accuracy_loss
 
     def _distance(self, trial: Trial) -> tuple[float, int]:
         told = trial.told
