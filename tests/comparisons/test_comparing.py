@@ -90,6 +90,8 @@ def test_the_page_has_every_section_and_the_record_is_read_by_report(found: Any)
     page = found.page.read_text()
     for key in ("advice", "table", "plane", "parts", "bits", "measured", "bounds", "left-out", "guarantees"):
         assert f'id="{key}"' in page, key
+    for heading in ("Layer cushion", "Effective parameters", "Norms", "Ranks", "Tails", "CP spectra of", "Margin"):
+        assert f"<h3>{heading}" in page, heading
     for row in found.rows:
         assert row.name in page
     assert len(page) < 3_000_000

@@ -10,7 +10,8 @@ from netpact.bounds import Estimates, estimate_bounds
 from netpact.comparisons.subject import thin
 from netpact.core.seed import Seed
 from netpact.datasets import Data
-from netpact.measurements import MeasureOptions, Measures, measure
+from netpact.measurements import QUANTITIES, MeasureOptions, Measures, measure
+from netpact.measurements.from_initial import FROM_INITIAL
 from netpact.network import Network, trace
 from netpact.reports.bound_page import bound_parts
 from netpact.reports.bound_rows import BoundRow, Row, least_by_paper
@@ -20,6 +21,7 @@ from netpact.reports.measure_page import measure_parts
 if TYPE_CHECKING:
     from torch import nn
 
+_FURTHER = ("weight_alpha", "eigenvalue_alpha", "cp_spectrum")  # a second or so for a network of twenty layers
 _SAMPLES = 64  # at which Jacobians are looked at: enough for the shape of the figures
 
 
@@ -55,8 +57,10 @@ def explain(
     Estimates are for as many samples as there are, whatever their quantities were measured on.
     """
     few = data if samples is None else Data(data.name, data.classes, thin(data.train, samples))
-    options = MeasureOptions(samples=min(_SAMPLES, few.train.count), seed=Seed(seed))
-    found = measure(trained, few, options, initial=start)
+    names = tuple(name for name, row in QUANTITIES.items() if not row.asked or name in _FURTHER)
+    alone = tuple(name for name in names if name not in FROM_INITIAL)
+    options = MeasureOptions(samples=min(_SAMPLES, few.train.count), seed=Seed(seed), only=alone)
+    found = measure(trained, few, options if start is None else replace(options, only=names), initial=start)
     network = trace(trained, data)
     estimates = estimate_bounds(network, few, measures=found)
     rows = tuple(replace(row, samples=data.train.count) for row in estimates.rows)

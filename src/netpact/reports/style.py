@@ -53,7 +53,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; list-style: none; ma
 .card p { margin: 0; }
 .card .kind { font-size: .85rem; font-weight: 600; color: var(--muted); }
 .card .chosen { font-size: 1.15rem; font-weight: 600; margin: .1rem 0 .35rem; overflow-wrap: anywhere; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; }
 .words { white-space: normal; overflow-wrap: anywhere; display: block; text-align: left; min-width: 12rem; }
 .check { margin: 1rem 0 0; font-size: .92rem; }
 .check dl { margin: .5rem 0 0; }
