@@ -17,7 +17,10 @@ from netpact.reports.records import KEYS, is_for_the_record, read_index, render_
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = read_index(ROOT / "records")
-EVERY = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["file"]))
+PICKS = [entry for entry in ENTRIES if "picked" in entry]
+PACTS = [entry for entry in ENTRIES if "picked" not in entry]
+EVERY = pytest.mark.parametrize("entry", PACTS, ids=lambda entry: str(entry["file"]))
+EVERY_PICK = pytest.mark.parametrize("entry", PICKS, ids=lambda entry: str(entry["file"]))
 
 
 def read_pact(entry: dict[str, object]) -> netpact.Pact:
@@ -37,7 +40,9 @@ def test_the_page_is_made_from_the_index() -> None:
 
 def test_every_file_is_in_the_index() -> None:
     named = {entry[key] for entry in ENTRIES for key in ("file", "base", "original") if key in entry}
-    present = {path.name for ending in ("pact", "safetensors") for path in (ROOT / "records").glob(f"*.{ending}")}
+    present = {
+        path.name for ending in ("pact", "pick", "safetensors") for path in (ROOT / "records").glob(f"*.{ending}")
+    }
     assert present == named
 
 
@@ -74,6 +79,24 @@ def test_records_verify(entry: dict[str, object]) -> None:
     fresh = load(str(entry["unlabelled"])).test
     second = netpact.verify_original(pact, weights, replace(data, test=None), fresh, base=base)
     assert second.agreed, second.reasons
+
+
+@EVERY_PICK
+def test_the_index_says_what_a_selection_says(entry: dict[str, object]) -> None:
+    stated = netpact.Picked.read(ROOT / "records" / str(entry["file"])).certificate
+    assert stated is not None
+    assert stated.data_name == entry["data"]
+    told = {**stated.to_json(), "test_error": stated.test_error}
+    names = ("bound", "picked", "errors", "samples", "message_bytes", "test_error")
+    assert {name: told[name] for name in names} == {name: entry[name] for name in names}
+    assert stated.test_error is not None
+    assert stated.test_error <= stated.bound
+
+
+@EVERY_PICK
+def test_selections_verify(entry: dict[str, object]) -> None:
+    verdict = netpact.verify_picked(ROOT / "records" / str(entry["file"]), load(str(entry["data"])))
+    assert verdict.agreed, verdict.reasons
 
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES if "base" in entry], ids=lambda entry: str(entry["file"]))

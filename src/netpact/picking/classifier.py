@@ -32,11 +32,13 @@ class PickedClassifier(nn.Module):
     @torch.no_grad()
     def forward(self, images: Tensor) -> Tensor:
         given = compute_features(self.recipe, np.asarray(images.detach().numpy(), dtype=np.float32))
-        kernel = Kernel(given, halving_distance=self.recipe.halving_distance)
+        return torch.from_numpy(self.score(given))
+
+    def score(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Products and sums of integers far below 2^53: exact in any order."""
+        kernel = Kernel(features, halving_distance=self.recipe.halving_distance)
         similar = kernel.block(self.features.numpy().astype(np.float64))
-        # Products and sums of integers far below 2^53: exact in any order.
-        scores = similar.astype(np.float64) @ self.coefficients.numpy().astype(np.float64)
-        return torch.from_numpy(scores)
+        return np.asarray(similar.astype(np.float64) @ self.coefficients.numpy().astype(np.float64))
 
     def extra_repr(self) -> str:
         return f"{len(self.features):,} picked samples; {self.recipe}"

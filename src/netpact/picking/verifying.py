@@ -13,12 +13,13 @@ from netpact.core.progress import Progress
 from netpact.datasets import Data, as_data
 from netpact.pacts.verification import Verdict
 from netpact.picking.certifying import Drawn, count_errors, draw_samples, state_subset
-from netpact.picking.classifier import PickedClassifier
+from netpact.picking.classifier import PickedClassifier, count_wrong
 from netpact.picking.file import Picked
 from netpact.picking.kernel import staircase
 from netpact.picking.learner import Selection
 
-_BLOCK = 64
+_BLOCK = 1000
+_RECOMPUTED = 500  # samples whose scores are computed once more in integers
 
 
 def verify_picked(picked: Picked | str | Path, data: Data | object, *, progress: Progress | None = None) -> Verdict:
@@ -33,7 +34,8 @@ def verify_picked(picked: Picked | str | Path, data: Data | object, *, progress:
         return Verdict(tuple(reasons), certificate)
     drawn = draw_samples(source, found.recipe, repeats=certificate.repeats)
     selection = drawn.run(progress)
-    counted = _count_wrong(drawn, selection)
+    classifier = PickedClassifier(found.recipe, drawn.features[selection.picks], selection.coefficients)
+    counted = _count_wrong(classifier, drawn, selection)
     own = [
         ("the number of samples", len(drawn.labels), certificate.samples),
         ("the number of exact copies", drawn.copies, certificate.copies),
@@ -51,7 +53,8 @@ def verify_picked(picked: Picked | str | Path, data: Data | object, *, progress:
     needed = state_subset(len(selection.picks), counted, len(drawn.labels), certificate.code_bits, certificate.delta)
     if certificate.subset_bound < needed - 1e-12:
         reasons.append(f"the subset bound is {needed:.6g}, the certificate says {certificate.subset_bound:.6g}")
-    classifier = PickedClassifier(found.recipe, drawn.features[selection.picks], selection.coefficients)
+    if _differ_in_integers(classifier, drawn, selection):
+        reasons.append("scores computed in integers differ from those computed in float64")
     test_error = _compare_test(classifier, certificate, source, reasons)
     name = make_name(source.name)
     notes = () if certificate.data_name == name else (f"the file calls the data {certificate.data_name!r}",)
@@ -81,30 +84,27 @@ def _opinion(certificate: SelectionCertificate, *, picked: int, errors: int, sam
     )
 
 
-def _count_wrong(drawn: Drawn, selection: Selection) -> int:
-    """Errors on the samples that were not picked, in integers throughout, from differences and not from products."""
-    stairs, halving = staircase().astype(np.int64), drawn.recipe.halving_distance
-    chosen = drawn.features[selection.picks].astype(np.int32)
+def _count_wrong(classifier: PickedClassifier, drawn: Drawn, selection: Selection) -> int:
+    """Errors on the samples that were not picked: all scores at once, and not as they came to be while picking."""
     left = np.setdiff1d(np.arange(len(drawn.labels)), selection.picks)
     wrong = 0
     for start in range(0, len(left), _BLOCK):
         places = left[start : start + _BLOCK]
-        given = drawn.features[places].astype(np.int32)
-        distances = _distances(given, chosen)
-        steps = np.minimum(distances * 64 // halving, len(stairs) - 1)
-        scores = stairs[steps] @ selection.coefficients
-        labels = drawn.labels[places]
-        beaten = scores >= np.take_along_axis(scores, labels[:, None], axis=1)
-        wrong += int(np.count_nonzero(beaten.sum(axis=1) > 1))
+        wrong += int(np.count_nonzero(count_wrong(classifier.score(drawn.features[places]), drawn.labels[places])))
     return wrong
 
 
-def _distances(given: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    found = np.zeros((len(given), len(chosen)), dtype=np.int64)
-    for row, one in enumerate(given):
-        apart = (chosen - one).astype(np.int64)
-        found[row] = np.einsum("ij,ij->i", apart, apart)
-    return found
+def _differ_in_integers(classifier: PickedClassifier, drawn: Drawn, selection: Selection) -> bool:
+    """Whether some scores are not those of plain integers: distances from differences, no floating point anywhere."""
+    stairs, halving = staircase().astype(np.int64), drawn.recipe.halving_distance
+    chosen = drawn.features[selection.picks].astype(np.int64)
+    places = np.unique(np.linspace(0, len(drawn.labels) - 1, _RECOMPUTED).astype(np.int64))
+    slow = np.zeros((len(places), drawn.classes), dtype=np.int64)
+    for row, place in enumerate(places):
+        apart = chosen - drawn.features[place].astype(np.int64)
+        steps = (apart * apart).sum(axis=1) * 64 // halving
+        slow[row] = stairs[np.minimum(steps, len(stairs) - 1)] @ selection.coefficients
+    return not np.array_equal(slow, classifier.score(drawn.features[places]))
 
 
 def _compare_test(
