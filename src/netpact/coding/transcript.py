@@ -26,8 +26,10 @@ class Transcript:
     def bits(self, values: Bits | None, count: int, model: Model) -> Bits:
         if values is None or len(values) != count:
             raise ValueError("a transcript needs exactly the values it is to note")
-        number, _ = self._met.setdefault(id(model), (len(self._met), model))
-        self._waiting += b"%d %d " % (number, count)
+        if id(model) not in self._met:
+            self._met[id(model)] = len(self._met), model
+            self._waiting += type(model).__name__.encode()  # one that learns is not one whose probabilities are fixed
+        self._waiting += b"%d %d " % (self._met[id(model)][0], count)
         if count > _MANY:
             self._flush()
             self._digest.update(np.ascontiguousarray(values, dtype=np.bool_).data)
