@@ -16,6 +16,7 @@ from cells import as_markdown, read_cells, run_cells
 ROOT = Path(__file__).parents[2]
 PROJECT_PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 _ROOT_LINK = re.compile(rf"\]\(((?:\.\./)+)({'|'.join(map(re.escape, PROJECT_PAGES))})")
+_EXAMPLE_LINK = re.compile(r"\]\(((?:\.\./)+)(examples/\w+)\.py")
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
 _NAME = re.compile(r"^from netpact\.(\w+)\S* import (\w+) as \2$", re.MULTILINE)
 
@@ -55,7 +56,8 @@ def example_page(script: Path) -> str:
 
 
 def linked(text: str) -> str:
-    """Links from docs/ to the project's pages at the root, as the site has them."""
+    """Links from docs/ to the project's pages at the root and to the examples, as the site has them."""
+    text = _EXAMPLE_LINK.sub(lambda found: f"]({found[1][3:]}{found[2]}.md", text)
     return _ROOT_LINK.sub(lambda found: f"]({found[1][3:]}{found[2].lower()}", text)
 
 
