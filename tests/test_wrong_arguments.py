@@ -41,6 +41,7 @@ VERBS = {
     "compare_with_tensor_lemmas": 4,
     "compare_with_pruning_lemmas": 4,
     "compress": 2,
+    "compress_to": 4,
     "cp_decompose": 2,
     "deviation_bound": 3,
     "distributed_sparsity": 1,
@@ -55,6 +56,7 @@ VERBS = {
     "iterative_pruning": 4,
     "load_data": 1,
     "load_model": 1,
+    "make_pact": 2,
     "measure": 3,
     "measure_margins": 2,
     "model_complexity": 1,
@@ -130,6 +132,8 @@ class Case:
             "sketch_recover": (netpact.sketch_recover, [sketcher.measure(np.eye(4, dtype=np.int64)), sketcher]),
             "sketch_sizes": (netpact.sketch_sizes, [network, netpact.Sketch()]),
             "compress": (netpact.compress, [network, netpact.Quantize(bits=4)]),
+            "compress_to": (compress_to, [network, netpact.Quantize(bits=4), netpact.Target(max_bytes=400), data]),
+            "make_pact": (lambda model, data: netpact.make_pact(model, data, budget_seconds=1e-6), [module, data]),
             "cp_decompose": (netpact.cp_decompose, [np.ones((3, 3)), 1]),
             "estimate_bounds": (netpact.estimate_bounds, [module, data, None]),
             "estimation_error": (
@@ -215,6 +219,10 @@ def compare(model: Any, data: object) -> object:
     """A folder of its own each time: otherwise the second call would only read the results of the first."""
     with TemporaryDirectory() as folder:
         return netpact.compare(model, data, QUICK, out=folder)
+
+
+def compress_to(network: Any, method: Any, target: Any, samples: Any) -> object:
+    return netpact.compress_to(network, method, target, samples=samples)
 
 
 def search(data: object, out: Any) -> object:

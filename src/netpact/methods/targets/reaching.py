@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from netpact.core.checks import check_instance
 from netpact.core.progress import Progress, Stop
 from netpact.datasets import Data, Samples, as_data
 from netpact.methods.method import Method, as_network, check_method
@@ -60,6 +61,7 @@ def compress_to(
     Raises UnreachedError, which has the nearest that was found and everything that was tried.
     """
     check_method(method)
+    check_instance(target, Target, where="target", hint="Target(max_accuracy_loss=1.0), for example")
     given = as_data(samples).train
     network = as_network(network, given)
     network.check_fits(given)
