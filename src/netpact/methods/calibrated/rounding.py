@@ -36,6 +36,7 @@ from netpact.methods.calibrated.symbols import round_rows
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.grids import Grid, StepGrid, UniformGrid
 from netpact.methods.layer_moments import layer_moments
+from netpact.methods.low_rank_fitting import code_length
 from netpact.methods.rate_distortion import MOST_PRICED_BITS
 from netpact.methods.second_order import make_up, output_errors, unpredictable_variances
 from netpact.methods.sparse_forms import shortest_sparse
@@ -48,6 +49,7 @@ from netpact.network.rounding.batching import samples_at_once
 _PARTS = 8  # a run without rounding bounds takes less memory for each sample
 _POSITIONS_EACH = 8  # positions that are looked at for each number that an output is computed from
 _FEWEST_POSITIONS = 1 << 12
+_SPARSE_GAIN = 0.95
 _FIRST_CLASS = 20  # octaves below 1
 _COLUMNS = 4608  # of a matrix of moments: of wider layers, errors are made up for within parts of so many inputs
 
@@ -223,8 +225,11 @@ def code_rows(symbols: Integers, steps: Steps, shape: tuple[int, ...]) -> CodedT
     moved = np.where(used, steps.rungs - SCALES_PER_OCTAVE * chosen, 0)
     if np.abs(moved).max() <= MOST_SCALE:
         exponent, scales = chosen, moved
-    form = Scaled(Uniform(ShortFloat(exponent, 0)))
-    return CodedTensor(form, np.concatenate([scales, symbols.ravel()]), shape)
+    plain = CodedTensor(Uniform(ShortFloat(exponent, 0)), symbols.ravel(), shape)
+    sparse = shortest_sparse(plain)
+    # What tensors of one form learn from each other is lost where each says its own places, and that takes time.
+    inner = sparse if code_length(sparse) < _SPARSE_GAIN * code_length(plain) else plain
+    return CodedTensor(Scaled(inner.form), np.concatenate([scales, inner.symbols]), shape)
 
 
 def _class_exponent(symbols: Integers) -> int:
