@@ -125,3 +125,8 @@ def test_certificates_go_to_the_lowest_bound_then_to_what_is_recommended(most: i
     rows = [original(samples_per_second=None), *files]
     chosen = [row.name for row in choose_certified(rows, most=most, tolerance=0.01)]
     assert chosen == ["low", "small", "fast", "second"][:most]
+
+
+def test_where_no_bound_promises_anything_the_recommended_files_are_certified_first() -> None:
+    rows = [original(samples_per_second=None), file("low", 600, 0.10), file("small", 900, 0.02)]
+    assert [row.name for row in choose_certified(rows, most=1, tolerance=0.01)] == ["small"]

@@ -23,8 +23,9 @@ def choose_certified(rows: Sequence[Row], *, most: int, tolerance: float) -> lis
     wanted = [pick_accurate(original, files, tolerance=tolerance), pick_fast(original, files, tolerance=tolerance)]
     promising = sorted(files, key=lambda row: (row.expected_bound or 1.0, row.message_bytes))
     found: dict[str, Row] = {}
-    # The lowest bound first: of one certificate it is the one to have.
-    for row in (*promising[:1], *wanted, *promising[1:]):
+    # Of one certificate the lowest bound is the one to have, unless it says nothing: then what will be recommended.
+    first = [row for row in promising[:1] if (row.expected_bound or 0.0) < row.guessing]
+    for row in (*first, *wanted, *promising):
         if row is not None and len(found) < most:
             found.setdefault(row.name, row)
     return list(found.values())
