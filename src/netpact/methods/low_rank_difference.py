@@ -21,6 +21,7 @@ from netpact.methods.grids import UniformGrid
 from netpact.methods.low_rank_fitting import round_low_rank
 from netpact.methods.method import METHODS
 from netpact.methods.rate_aware import RateAware, settle_symbols
+from netpact.methods.size_knobs import SizeKnob
 from netpact.network import Network
 from netpact.pacts.priors import Base
 
@@ -62,6 +63,7 @@ class LowRankDifference:
     learning_rate: float = 0.05
     seed: int = 0
     name: ClassVar[str] = "low-rank-difference"
+    knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("rank", (8, 4, 2, 1)),)
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _DAMPING = 0.01  # of the mean variance, added to every input's: few samples say little about rare directions
+_LEAST_VARIANCE = 1e-30  # of float32 numbers that differ at all
 _BLOCK = 64  # columns, after which those still to come learn of the errors: one product of matrices
 
 
@@ -37,12 +38,21 @@ def round_nearest(weight: Array, steps: Array, *, most: int) -> Integers:
     return np.clip(np.rint(weight / steps[:, None]), -most, most).astype(np.int64)
 
 
-def round_second_order(weight: Array, steps: Array, moments: Array, *, most: int, toll: Toll | None = None) -> Integers:
+def round_second_order(
+    weight: Array,
+    steps: Array,
+    moments: Array,
+    *,
+    most: int,
+    toll: Toll | None = None,
+    zeros: NDArray[np.bool_] | None = None,
+) -> Integers:
     """The same grid, one column after another; the widest inputs come first.
 
     weight   rows x columns
     moments  columns x columns: the covariance of the inputs, or their second moments where no bias can follow
     toll     a symbol is the one with the least error^2 + price * bits; without it, the nearest
+    zeros    which symbols are 0 whatever comes: those of pruned weights
     """
     columns = len(moments)
     order = np.argsort(-np.diag(moments), kind="stable")
@@ -54,6 +64,7 @@ def round_second_order(weight: Array, steps: Array, moments: Array, *, most: int
         off = np.zeros((len(weight), stop - start))
         for place in range(start, stop):
             chosen = choose_symbols(left[:, place], upper[place, place] ** -2, most, toll)
+            chosen = chosen if zeros is None else np.where(zeros[:, order[place]], 0, chosen)
             symbols[:, order[place]] = chosen
             off[:, place - start] = (left[:, place] - chosen) / upper[place, place]
             left[:, place + 1 : stop] -= np.outer(off[:, place - start], upper[place, place + 1 : stop])
@@ -62,7 +73,14 @@ def round_second_order(weight: Array, steps: Array, moments: Array, *, most: int
 
 
 def refine(
-    weight: Array, steps: Array, moments: Array, symbols: Integers, *, most: int, toll: Toll | None = None
+    weight: Array,
+    steps: Array,
+    moments: Array,
+    symbols: Integers,
+    *,
+    most: int,
+    toll: Toll | None = None,
+    zeros: NDArray[np.bool_] | None = None,
 ) -> Integers:
     """Each symbol again, the others as they are: the sum of error^2 + price * bits does not rise."""
     values, symbols = weight / steps[:, None], symbols.copy()
@@ -76,6 +94,7 @@ def refine(
                 continue
             best = symbols[:, place] - own[:, place - start] / curve
             chosen = choose_symbols(best, curve, most, toll, known=symbols[:, place])
+            chosen = chosen if zeros is None else np.where(zeros[:, place], 0, chosen)
             moved[:, place - start] = chosen - symbols[:, place]
             symbols[:, place] = chosen
             own += np.outer(moved[:, place - start], moments[place, block])
@@ -132,7 +151,11 @@ def _factor(moments: Array) -> Array:
 
 
 def _damped(moments: Array) -> Array:
-    return moments + np.eye(len(moments)) * (_DAMPING * float(np.mean(np.diag(moments))) or 1.0)
+    """Inputs that never vary, as behind a layer without weights, tell nothing: then no column makes up for another."""
+    variance = float(np.mean(np.diag(moments))) if len(moments) else 1.0
+    if not variance > _LEAST_VARIANCE:
+        return np.eye(len(moments))
+    return moments + np.eye(len(moments)) * (_DAMPING * variance)
 
 
 def weighted_error(weight: Array, steps: Array, variances: Array, *, most: int) -> Array:

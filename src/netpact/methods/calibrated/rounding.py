@@ -179,9 +179,10 @@ def _channel_means(layer: nn.Module, result: Tensor) -> Tensor:
 def round_layer(
     name: str, layer: nn.Linear | nn.Conv2d, before: Tensor, now: Tensor, rounding: _Rounding
 ) -> CodedTensor:
-    """Of weights that first make up for what the layers before have changed."""
+    """Of weights that first make up for what the layers before have changed. What was pruned stays 0."""
     weight = layer.weight.detach().double().numpy()
     rows, width = weight.reshape(len(weight), -1).copy(), weight[0].size
+    zeros = rows == 0
     positions = max(_FEWEST_POSITIONS, _POSITIONS_EACH * min(width, _COLUMNS))
     columns = [slice(start, start + _COLUMNS) for start in range(0, width, _COLUMNS)]
     centred, parts = layer.bias is not None, []
@@ -191,8 +192,12 @@ def round_layer(
         groups = np.array_split(np.arange(len(rows)), len(shared))
         for places, moments, beside in zip(groups, parts[-1], shared, strict=True):
             rows[places, own] = make_up(rows[places, own], moments, beside)
+    rows[zeros] = 0
     steps, rate = rounding.steps(name, rows, parts), rounding.options.rate
-    symbols = [round_rows(rows[:, own], part, steps, rate=rate) for own, part in zip(columns, parts, strict=True)]
+    symbols = [
+        round_rows(rows[:, own], part, steps, rate=rate, zeros=zeros[:, own] if zeros.any() else None)
+        for own, part in zip(columns, parts, strict=True)
+    ]
     coded = code_rows(np.concatenate(symbols, axis=1), steps, weight.shape)
     if rate or rounding.options.bits is None:
         return coded

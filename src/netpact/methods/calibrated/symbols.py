@@ -23,7 +23,9 @@ Integers = NDArray[np.int64]
 _SWEEPS = 2
 
 
-def round_rows(weight: Array, moments: list[Array], steps: Steps, *, rate: float) -> Integers:
+def round_rows(
+    weight: Array, moments: list[Array], steps: Steps, *, rate: float, zeros: NDArray[np.bool_] | None = None
+) -> Integers:
     """Symbols whose objective is at most that of rounding every weight to the nearest point of the same grid.
 
         objective = sum over rows of (r - w) H (r - w)^T / (step^2 curve) + rate * bits
@@ -31,6 +33,7 @@ def round_rows(weight: Array, moments: list[Array], steps: Steps, *, rate: float
     with curve the mean of what an error costs in a column when later columns make up for it; at rate 0 without bits.
 
     moments  of the inputs, one matrix for each group of rows
+    zeros    which symbols stay 0; the weights are 0 there
     """
     groups = np.array_split(np.arange(len(weight)), len(moments))
     curves = [float(unpredictable_variances(own).mean()) if len(own) else 1.0 for own in moments]
@@ -45,10 +48,10 @@ def round_rows(weight: Array, moments: list[Array], steps: Steps, *, rate: float
 
     for turn in range(2 if rate else 1):  # what bits cost is known when there are symbols
         bits = _symbol_bits(best if turn else nearest, steps.most) if rate else None
-        consider(_by_groups(weight, moments, steps, groups, _tolls(rate, curves, bits)))
+        consider(_by_groups(weight, moments, steps, groups, _tolls(rate, curves, bits), zeros=zeros))
     for _ in range(_SWEEPS):
         bits = _symbol_bits(best, steps.most) if rate else None
-        consider(_by_groups(weight, moments, steps, groups, _tolls(rate, curves, bits), known=best))
+        consider(_by_groups(weight, moments, steps, groups, _tolls(rate, curves, bits), known=best, zeros=zeros))
     return best
 
 
@@ -68,15 +71,17 @@ def _by_groups(
     steps: Steps,
     groups: list[Integers],
     tolls: list[Toll | None],
+    *,
     known: Integers | None = None,
+    zeros: NDArray[np.bool_] | None = None,
 ) -> Integers:
     found = np.zeros(weight.shape, dtype=np.int64)
     for rows, own, toll in zip(groups, moments, tolls, strict=True):
-        part, values = weight[rows], steps.values[rows]
+        part, values, fixed = weight[rows], steps.values[rows], None if zeros is None else zeros[rows]
         if known is None:
-            found[rows] = round_second_order(part, values, own, most=steps.most, toll=toll)
+            found[rows] = round_second_order(part, values, own, most=steps.most, toll=toll, zeros=fixed)
         else:
-            found[rows] = refine(part, values, own, known[rows], most=steps.most, toll=toll)
+            found[rows] = refine(part, values, own, known[rows], most=steps.most, toll=toll, zeros=fixed)
     return found
 
 
