@@ -26,11 +26,12 @@ KEYS = (
     "published",
     "source",
 )
-# What a verifier needs beside file and data, each a file in records/ but for unlabelled, which names a data set whose
-# test images serve; then what is stated beside the bound. With original, the bound is the original network's.
-PRIORS = ("base", "original", "unlabelled", "hold_out", "disagreement_bound")
-# The preset of a search that was run on data which it was not made for.
-OPTIONAL = (*PRIORS, "untuned", "picked")
+# What a verifier needs beside file and data, each a file in records/ but for package, which names a base that others
+# publish, and unlabelled, which names a data set whose test images serve; then what is stated beside the bound. With
+# original, the bound is the original network's.
+PRIORS = ("base", "package", "original", "unlabelled", "hold_out", "disagreement_bound")
+# The user's module, package.module:function below records/; the preset of a search on data that it was not made for.
+OPTIONAL = (*PRIORS, "model", "untuned", "picked")
 
 _HEAD = """# Records
 
@@ -86,7 +87,10 @@ unlabelled images; [priors.md](priors.md) says what each assumes. They are not t
 
 Check a file with `netpact verify records/FILE --data mnist --base records/BASE`. For a row about an original network,
 give `--original records/WEIGHTS --unlabelled IMAGES.npz` as well, and as `--data` an .npz file with the training
-samples alone.
+samples alone. A row with a module is checked in the folder `records`, with `--model MODULE`, and with the base from the
+package that it names. For CIFAR-10, input size and what the head reads were chosen on the test images, so the test
+error is biased; whether ImageNet holds images of CIFAR-10 was not examined: that the base has not seen them is
+declared.
 
 - *Hold-out*: the bound that the helper has without any message, at the same delta. Where it is lower than the bound
   beside it, the certificate does not beat it.
@@ -179,7 +183,7 @@ def _picked_cells(entry: dict[str, object]) -> tuple[object, ...]:
 
 
 def _other_cells(entry: dict[str, object]) -> tuple[object, ...]:
-    needs = [f"`{entry[key]}`" for key in ("base", "original") if key in entry]
+    needs = [f"`{entry[key]}`" for key in ("base", "package", "model", "original") if key in entry]
     return (
         entry["setting"],
         f"**{_bound(entry, 'bound')}**",
