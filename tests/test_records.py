@@ -71,7 +71,7 @@ def test_the_index_says_what_the_file_says(entry: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", [entry for entry in ENTRIES if "package" not in entry], ids=lambda entry: str(entry["file"])
+    "entry", [entry for entry in PACTS if "package" not in entry], ids=lambda entry: str(entry["file"])
 )
 def test_records_verify(entry: dict[str, object]) -> None:
     pact, data, base = read_pact(entry), load(str(entry["data"])), open_base(entry)
