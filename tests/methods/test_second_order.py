@@ -155,3 +155,26 @@ def test_allocated_steps_give_every_weight_the_same_share() -> None:
     assert len(set(one.rungs)) == 1
     idle = allocate_steps(weight, [2.0], np.zeros(8), share=1e-5, per_channel=True)
     assert np.isfinite(idle.values).all()
+
+
+@pytest.mark.parametrize("variance", [0.0, -1e-18, 1e-40])
+def test_inputs_that_never_vary_are_no_reason_to_fail(variance: float) -> None:
+    """As behind a layer that has no weights left: then every weight goes to its nearest point."""
+    weight, moments = np.array([[0.4, -1.2, 2.6]]), np.eye(3) * variance
+    nearest = round_nearest(weight, np.ones(1), most=7)
+    assert (round_second_order(weight, np.ones(1), moments, most=7) == nearest).all()
+    assert np.isfinite(make_up(weight, moments, moments)).all()
+    assert np.isfinite(unpredictable_variances(moments)).all()
+
+
+def test_pruned_weights_stay_0() -> None:
+    draw = np.random.default_rng(5)
+    weight, factor = draw.normal(size=(6, 12)), draw.normal(size=(12, 12))
+    zeros = draw.random(weight.shape) < 0.6
+    weight[zeros] = 0
+    moments, steps = factor @ factor.T, np.full(6, 0.3)
+    free = round_second_order(weight, steps, moments, most=7)
+    kept = round_second_order(weight, steps, moments, most=7, zeros=zeros)
+    assert free[zeros].any(), "else nothing is tested"
+    assert not kept[zeros].any()
+    assert not refine(weight, steps, moments, kept, most=7, zeros=zeros)[zeros].any()
