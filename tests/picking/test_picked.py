@@ -86,6 +86,7 @@ def test_there_and_back(picked: Picked, digits: Data) -> None:
         {"repeats": True},
         {"classes": 9},
         {"subset_bound": 0.05},
+        {"hold_out_bound": 0.03},
         {"message_sha256": "0" * 64},
         {"data_fingerprint": "sha256:" + "0" * 64},
     ],
@@ -114,6 +115,13 @@ def test_other_picks_or_another_recipe_are_refused(picked: Picked, digits: Data)
     assert "other samples" in str(verify_picked(replace(picked, picks=swapped), digits))
     assert not verify_picked(replace(picked, recipe=replace(picked.recipe, width=19)), digits)
     assert not verify_picked(replace(picked, certificate=None), digits)
+
+
+def test_what_is_stated_of_test_samples_that_are_not_here_is_left_out(picked: Picked, digits: Data) -> None:
+    verdict = verify_picked(picked, replace(digits, test=None))
+    assert verdict.agreed
+    assert "hold-out" not in str(verdict).partition("Note:")[0]
+    assert "not checked" in str(verdict)
 
 
 def test_other_data_are_refused(picked: Picked, digits: Data) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from netpact.certificates import Opinion, SelectionCertificate, check_selection_bound
+from netpact.certificates import Opinion, SelectionCertificate, check_bound, check_selection_bound
 from netpact.certificates.names import make_name
 from netpact.core.progress import Progress
 from netpact.datasets import Data, as_data
@@ -57,8 +57,15 @@ def verify_picked(picked: Picked | str | Path, data: Data | object, *, progress:
         reasons.append("scores computed in integers differ from those computed in float64")
     test_error = _compare_test(classifier, certificate, source, reasons)
     name = make_name(source.name)
-    notes = () if certificate.data_name == name else (f"the file calls the data {certificate.data_name!r}",)
+    notes: tuple[str, ...] = (
+        () if certificate.data_name == name else (f"the file calls the data {certificate.data_name!r}",)
+    )
     certificate = replace(certificate, data_name=name)
+    if certificate.test_errors is not None and not _has_test(certificate, source):
+        # In the verifier's own words: nothing that was not checked.
+        nothing = dict.fromkeys(("test_errors", "test_samples", "test_fingerprint", "hold_out_bound"))
+        certificate = replace(certificate, **nothing)  # type: ignore[arg-type]
+        notes += ("what the file states of test samples was not checked: they are not here",)
     return Verdict(
         tuple(reasons), certificate, counted=counted, own_bound=opinion.own_bound, test_error=test_error, notes=notes
     )
@@ -114,10 +121,26 @@ def _compare_test(
     if data.test is None:
         return None
     errors = count_errors(classifier, data.test)
-    same = certificate.test_fingerprint == data.test.fingerprint()
-    if same and (errors, data.test.count) != (certificate.test_errors, certificate.test_samples):
-        reasons.append(
-            f"the test errors are {errors:,} of {data.test.count:,}, the certificate says "
-            f"{certificate.test_errors:,} of {certificate.test_samples:,}"
+    if _has_test(certificate, data):
+        if (errors, data.test.count) != (certificate.test_errors, certificate.test_samples):
+            reasons.append(
+                f"the test errors are {errors:,} of {data.test.count:,}, the certificate says "
+                f"{certificate.test_errors:,} of {certificate.test_samples:,}"
+            )
+        assert certificate.hold_out_bound is not None
+        opinion = check_bound(
+            errors=errors,
+            samples=data.test.count,
+            code_bits=0,
+            delta=certificate.delta,
+            form="exact",
+            bound=certificate.hold_out_bound,
         )
+        if not opinion:
+            reasons.append(f"hold-out: {opinion.reason}")
     return errors / data.test.count
+
+
+def _has_test(certificate: SelectionCertificate, data: Data) -> bool:
+    """Whether the test samples that the file is about are here."""
+    return data.test is not None and certificate.test_fingerprint == data.test.fingerprint()
