@@ -32,6 +32,18 @@ def compress_told(
     return captured.err, json.loads(captured.out)
 
 
+def test_many_changed_layers_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "deep.safetensors"
+    save_weights(build(parse_model("resnet:8-2-1", input_shape=(1, 8, 8), classes=10)), path)
+    given = ["--data", "digits", "--method", "whole", "--out", str(tmp_path / "deep.pact"), "--json"]
+    assert run(["compress", "resnet:8-2-1", "--weights", str(path), *given]) == 0
+    captured = capsys.readouterr()
+    changed = json.loads(captured.out)["layers_changed"].values()
+    folds, whole = (sum(form.startswith(kind) for form in changed) for kind in ("fold", "whole"))
+    assert (folds, whole) == (7, 8)
+    assert "layers changed: 7 to fold, 8 to whole (--json lists them)" in captured.err
+
+
 def test_the_layers_that_were_changed(weights: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = "--method", "cp", "--set", "ranks=conv2:5,fc1:2"
     told, record = compress_told(weights, tmp_path / "a.pact", capsys, *settings)

@@ -39,15 +39,16 @@ class FreshOptions:
     PANEL: ClassVar = "Fresh samples"
     unlabelled: Path | None = option(
         None,
-        "FILE.npz",
-        "With --original: fresh inputs, an array x. How often the two networks disagree, and the original's risk. "
+        "PLACE",
+        "With --original: fresh inputs, FILE.npz with an array x, a folder of images, or a place as for --data. "
+        "How often the two networks disagree, and the original's risk. "
         "Without it, the latter rests on a bound on the distance between the two networks, which is looser.",
     )
     hold_out: Path | None = option(
         None,
-        "FILE.npz",
-        "Fresh labelled samples, arrays x and y: a bound with 0 bits on the risk of the network in the file and, with "
-        "--original, of the original.",
+        "PLACE",
+        "Fresh labelled samples, FILE.npz with arrays x and y, or a place as for --data: a bound with 0 bits on the "
+        "risk of the network in the file and, with --original, of the original.",
     )
 
 

@@ -57,6 +57,12 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     return found
 
 
+def array_names(path: Path, *, hint: str) -> list[str]:
+    """What the arrays in the file are called; one that occurs twice is there twice."""
+    with _refuse_damage(path, hint=hint), path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
 def read_arrays(path: Path, choose: Callable[[list[str]], tuple[str, ...]], *, hint: str) -> dict[str, NDArray[Any]]:
     """The arrays that `choose` picks from the names in the file, or refuses; hint says how to write such a file.
 

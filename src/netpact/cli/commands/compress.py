@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from netpact.cli.options_of import option
 from netpact.cli.places import pact_place
 from netpact.cli.targets import TargetOptions, reach_target, usual_settings
 from netpact.core.errors import PactError
+
+_LISTED = 12  # layers that were changed, by name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +125,7 @@ def compress(
     )
     changed = {layer: describe(rewrite, zeros=False) for layer, rewrite in changed_layers(network, compressed)}
     if changed:
-        people.print(f"layers changed: {', '.join(' to '.join(pair) for pair in changed.items())}", soft_wrap=True)
+        people.print(f"layers changed: {_told(changed)}", soft_wrap=True)
     elif isinstance(chosen, (CP, TruncatedSVD, Tucker)):
         people.print("layers changed: none; no other form of them takes fewer numbers and fewer bits", soft_wrap=True)
     if run.json:
@@ -139,3 +142,11 @@ def compress(
                 **({} if found is None else {"search": found.to_json()}),
             }
         )
+
+
+def _told(changed: dict[str, str]) -> str:
+    """Each layer while they fit into a few lines; otherwise how many became what."""
+    if len(changed) <= _LISTED:
+        return ", ".join(" to ".join(pair) for pair in changed.items())
+    kinds = Counter(form.partition("(")[0] for form in changed.values())
+    return ", ".join(f"{count} to {kind}" for kind, count in kinds.items()) + " (--json lists them)"

@@ -53,29 +53,40 @@ def read_image_folder(folder: Path, reading: Reading, *, progress: Progress | No
         raise PactError(f"{len(classes)} classes, at most {MAX_CLASSES}", where=str(parts["train"]))
     files = {part: list(_files(folder, place, classes, part=part)) for part, place in parts.items()}
     look = _look_at([path for found in files.values() for path, _ in found])
-    if reading.size is None and look.other is not None:
-        (first, size), (other, another) = look.first, look.other
-        raise PactError(
-            f"{another[0]} x {another[1]} pixels, {first} has {size[0]} x {size[1]}",
-            where=str(other),
-            hint=f"give one size for all: --data {folder}:size=32",
-        )
-    grey = reading.colours == "grey" or (not reading.colours and look.grey)
+    _refuse_sizes(look, reading, folder)
     total, done = sum(map(len, files.values())), 0
     samples = {}
     for part, found in files.items():
-        inputs = Spool(f"{folder}, {part}")
-        for start in range(0, len(found), _AT_ONCE):
-            some = found[start : start + _AT_ONCE]
-            inputs.append(np.stack([_decode(path, reading.size, grey=grey) for path, _ in some]))
-            done += len(some)
-            if progress is not None:
-                progress(done, total)
+        paths = [path for path, _ in found]
+        inputs = _decode_all(paths, reading, look, f"{folder}, {part}", progress=_later(progress, done, total))
+        done += len(found)
         labels = np.array([label for _, label in found], dtype=np.int64)
-        samples[part] = ArraySamples(inputs.finish(), labels, f"{called} {part}", len(classes))
+        samples[part] = ArraySamples(inputs, labels, f"{called} {part}", len(classes))
     return Data(
         called, len(classes), samples["train"], samples.get("test"), source=str(folder), class_names=tuple(classes)
     )
+
+
+def has_loose_images(folder: Path) -> bool:
+    """Whether images lie in the folder itself, and not in folders of classes."""
+    return any(entry.is_file() and entry.suffix.lower() in ENDINGS for entry in folder.iterdir())
+
+
+def read_loose_images(folder: Path, reading: Reading) -> NDArray[np.uint8]:
+    """The images that lie in a folder itself, sorted by name, without classes."""
+    reading.refuse("label", "columns", where=str(folder))
+    need_pillow(str(folder))
+    inner = _subfolders(folder)
+    if inner:
+        raise PactError(
+            f"images beside the folder {inner[0]}",
+            where=str(folder),
+            hint="give a folder of images alone, or one with a folder for each class",
+        )
+    files = [path for path in sorted(folder.iterdir()) if _wanted(path, folder)]
+    look = _look_at(files)
+    _refuse_sizes(look, reading, folder)
+    return _decode_all(files, reading, look, str(folder))
 
 
 def _subfolders(folder: Path) -> list[str]:
@@ -149,6 +160,34 @@ def _look_at(paths: list[Path]) -> _Look:
                 other = (path, image.size)
     assert first is not None  # no class is empty
     return _Look(grey, first, other)
+
+
+def _refuse_sizes(look: _Look, reading: Reading, folder: Path) -> None:
+    if reading.size is None and look.other is not None:
+        (first, size), (other, another) = look.first, look.other
+        raise PactError(
+            f"{another[0]} x {another[1]} pixels, {first} has {size[0]} x {size[1]}",
+            where=str(other),
+            hint=f"give one size for all: --data {folder}:size=32",
+        )
+
+
+def _later(progress: Progress | None, done: int, total: int) -> Progress | None:
+    """Progress of a part, told as progress of the whole."""
+    return None if progress is None else lambda now, _: progress(done + now, total)
+
+
+def _decode_all(
+    paths: list[Path], reading: Reading, look: _Look, where: str, *, progress: Progress | None = None
+) -> NDArray[np.uint8]:
+    grey = reading.colours == "grey" or (not reading.colours and look.grey)
+    inputs = Spool(where)
+    for start in range(0, len(paths), _AT_ONCE):
+        some = paths[start : start + _AT_ONCE]
+        inputs.append(np.stack([_decode(path, reading.size, grey=grey) for path in some]))
+        if progress is not None:
+            progress(start + len(some), len(paths))
+    return inputs.finish()
 
 
 def _decode(path: Path, size: int | None, *, grey: bool) -> NDArray[np.uint8]:

@@ -51,7 +51,7 @@ def certify_fidelity(
 
     original    the trained network itself, float32
     data        what the networks were made from: fresh inputs that are among them are refused
-    unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not used
+    unlabelled  a file or folder, an array or tensor of inputs, or Samples, whose labels are not used
     original_arithmetic  "float32" with rounding bounds, or "as-run", the default for a file that is certified as run
     repeats     declares that the distribution repeats values, as for certify
     opening     model, base, base_data, max_parameters, engine, resume: as for certify
@@ -74,7 +74,7 @@ def state_fidelity(
 ) -> FidelityCertificate:
     """What certify_fidelity states, about what was opened already."""
     other = tested_original(original, choose_arithmetic(original_arithmetic, subject))
-    fresh = open_unlabelled(unlabelled)
+    fresh = open_unlabelled(unlabelled, like=subject.data)
     drawn = draw(fresh, subject.data, labels=False, repeats=subject.repeats, base_data=subject.base_data).refuse_stale()
     own = tested_file(subject)
     runs = open_pair(subject, original, other.arithmetic)
@@ -127,7 +127,7 @@ def check_fidelity(
     own = tested_file(subject)
     reasons = compare_networks(own, certificate.compressed, "the network in the file")
     reasons += compare_networks(other, certificate.original, "the original network")
-    fresh, repeats = open_unlabelled(unlabelled), certificate.fresh.repeats
+    fresh, repeats = open_unlabelled(unlabelled, like=subject.data), certificate.fresh.repeats
     drawn = draw(fresh, subject.data, labels=False, repeats=repeats, base_data=subject.base_data)
 
     def count() -> Recount:

@@ -54,7 +54,7 @@ def certify_hold_out(
         risk <= max{p : P[Bin(n, p) <= errors] >= delta}
 
     network  a file, whose network is meant; or any network itself: a torch.nn.Module, float32
-    fresh    an .npz file with arrays x and y, a pair (x, y), a torch Dataset or loader, or Samples
+    fresh    a file or folder of fresh samples, a pair (x, y), a torch Dataset or loader, or Samples
     data     what the network was trained on, and its test part: fresh samples that are among them are refused
     repeats  declares that the distribution repeats values, as for certify
     arithmetic  of a torch.nn.Module: "float32" with rounding bounds, the default, or "as-run"
@@ -93,7 +93,7 @@ def state_hold_out(
     """What certify_hold_out states, about what was opened already. execution: of a network that is in no file."""
     module, tested, about = _open(network, data, arithmetic)
     used = network.base_data if isinstance(network, Subject) else base_data
-    samples = open_labelled(fresh, classes=data.classes)
+    samples = open_labelled(fresh, like=data)
     drawn = draw(samples, data, labels=True, repeats=repeats, base_data=used).refuse_stale()
     counted = count_errors(
         module, drawn.samples, arithmetic=tested.arithmetic, progress=progress, **_counting(network, execution)
@@ -178,7 +178,7 @@ def check_hold_out(
         reasons.append(f"the statement is about {_CALLED[certificate.about]}")
     if data.classes != certificate.classes:
         reasons.append(f"the number of classes is {data.classes}, the certificate says {certificate.classes}")
-    samples = open_labelled(fresh, classes=data.classes)
+    samples = open_labelled(fresh, like=data)
     drawn = draw(samples, data, labels=True, repeats=certificate.fresh.repeats, base_data=base_data)
     return check_fresh(
         certificate,

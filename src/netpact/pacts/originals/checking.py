@@ -58,7 +58,7 @@ def verify_original(
         return Verdict((reason,), certificate)
     tested = tested_original(original, stated_arithmetic(certificate.original_arithmetic))
     subject = open_subject(pact, data, **opening).as_stated(certificate.compressed)
-    fresh, repeats = open_unlabelled(unlabelled), certificate.compressed.repeats
+    fresh, repeats = open_unlabelled(unlabelled, like=subject.data), certificate.compressed.repeats
     drawn = draw(fresh, subject.data, labels=False, repeats=repeats, base_data=subject.base_data)
     reasons, notes = _compare_statement(certificate, tested, drawn)
     if reasons:

@@ -89,7 +89,7 @@ def state_original(
 ) -> OriginalCertificate:
     """What certify_original states, about what was opened already."""
     tested = tested_original(original, choose_arithmetic(original_arithmetic, subject))
-    fresh = open_unlabelled(unlabelled)
+    fresh = open_unlabelled(unlabelled, like=subject.data)
     drawn = draw(fresh, subject.data, labels=False, repeats=subject.repeats, base_data=subject.base_data).refuse_stale()
     half = delta / 2  # a power of two: no rounding
     compressed = state_risk(subject, delta=half, public_seed=public_seed)
