@@ -31,16 +31,19 @@ from nncodec.nn import decode, encode  # type: ignore[import-not-found]  # noqa:
 def code(
     weights: dict[str, np.ndarray], setting: dict[str, object], folder: Path
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Three times for the median; sparsification is applied by nncodec only where its epoch counter is above 0."""
+    """Three times for the median of the processor time.
+
+    Sparsification is applied by nncodec only where its epoch counter is above 0.
+    """
     options = {**setting, "verbose": False, "results": str(folder)}
     writing, reading = [], []
     for _ in range(REPEATS):
-        started = time.perf_counter()
+        started = time.process_time()
         bitstream = encode({name: value.copy() for name, value in weights.items()}, args=options, epoch=1)
-        middle = time.perf_counter()
+        middle = time.process_time()
         decoded = decode(bitstream, args=options)
         writing.append(middle - started)
-        reading.append(time.perf_counter() - middle)
+        reading.append(time.process_time() - middle)
     told = {
         "bytes": len(bitstream),
         "encode_ms": 1000 * statistics.median(writing),

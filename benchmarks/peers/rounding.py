@@ -1,7 +1,8 @@
 """Files of a trained network at nearly equal accuracy, without training: netpact, nncodec, torch's int8 and int4.
 
 Every method starts from the same weights. A row is a method at its default, or its smallest file whose test accuracy
-is at most so many points below the network's own. Opening is from bytes to a module that runs.
+is at most so many points below the network's own. Opening is from bytes to a module that runs. Times are the
+processor's.
 
 Run: python benchmarks/peers/rounding.py resnet-20 W.safetensors --data cifar10 [--with-nncodec --work FOLDER]
 """
@@ -69,9 +70,9 @@ def netpact_rows(judge: Judge) -> list[FileRow]:
     pacts: dict[FileRow, netpact.Pact] = {}
 
     def write(label: str, method: netpact.Quantize) -> FileRow:
-        started = time.perf_counter()
+        started = time.process_time()
         pact = netpact.seal(netpact.compress(network, method, samples=subject.data.train))
-        spent = 1000 * (time.perf_counter() - started)
+        spent = 1000 * (time.process_time() - started)
         setting = "default (4 bits)" if method == netpact.Quantize() else _describe(method)
         row = replace(judge.row(label, setting, len(pact.message), pact.to_module()), encode_ms=spent)
         pacts[row] = pact

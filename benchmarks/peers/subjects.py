@@ -71,12 +71,12 @@ def count_train_errors(module: nn.Module, subject: Subject) -> int:
 
 
 def time_work(work: Callable[[], Result]) -> tuple[Result, float]:
-    """What the work gives, and the median of its time in milliseconds."""
+    """What the work gives, and the median of its processor time in milliseconds: the machine may be busy."""
     times = []
     for _ in range(REPEATS):
-        started = time.perf_counter()
+        started = time.process_time()
         result = work()
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
     return result, 1000.0 * statistics.median(times)
 
 

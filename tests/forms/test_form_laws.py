@@ -40,9 +40,11 @@ from netpact.coding.forms import (
     Uniform,
     Weights,
     Zero,
+    is_one_to_one,
     matrix_sides,
 )
 from netpact.coding.forms.sparse import DROPPED
+from netpact.coding.transcript import Transcript
 from netpact.core.errors import PactError
 
 # Append-only: a tag that has been written into a file keeps its meaning for ever.
@@ -398,6 +400,22 @@ class TestEveryForm:
             code(encoder, type(case.form), make(case, (40, 5)), (40, 5))
             messages.add(encoder.to_bytes())
         assert len(messages) == 1
+
+    def test_what_is_read_is_written_the_same_way_where_the_form_says_so(self, case: Case) -> None:
+        """Of any bytes: the decoder does not walk a second time over the symbols of these forms."""
+        if not is_one_to_one(case.form):
+            return
+        random, read = np.random.default_rng(5), 0
+        for shape in [(4, 3), (5000,)] * 40:
+            decoder, again = Decoder(random.bytes(4000)), Transcript()
+            try:
+                symbols = case.form.code_symbols(decoder, None, shape, Contexts())
+            except PactError:
+                continue
+            case.form.code_symbols(again, symbols, shape, Contexts())
+            assert again.digest() == decoder.transcript.digest()
+            read += 1
+        assert read >= 20
 
     def test_leaves_its_symbols_alone(self, case: Case) -> None:
         tensor = make(case, (40, 5))

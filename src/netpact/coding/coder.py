@@ -18,7 +18,7 @@ Bits = NDArray[np.bool_]
 
 PRECISION = 24  # probabilities are whole multiples of 2^-24, which the range coder represents exactly
 _TOTAL = 1 << PRECISION
-_LAG = 32  # a block is 1/32 of what was seen before it: fast on long planes, nearly free in length
+LAG = 32  # a block is 1/32 of what was seen before it: fast on long planes, nearly free in length
 
 
 class Model(Protocol):
@@ -47,7 +47,7 @@ class Context:
         return share if 0 < share < _TOTAL else min(max(share, 1), _TOTAL - 1)
 
     def block(self) -> int:
-        return 1 + self.total // _LAG
+        return 1 + self.total // LAG
 
     def update(self, *, ones: int, total: int) -> None:
         self.ones += ones

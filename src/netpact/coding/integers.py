@@ -54,14 +54,17 @@ def code_positions(coder: Coder, values: Integers | None, count: int, contexts: 
     coder.charge(memory=_SYMBOL_BYTES * count)
     gaps = False
     if count >= _SHORTEST_GAP_PLANE:
-        gaps = code_flag(coder, None if values is None else len(values) * _RARE < count)
+        gaps = code_flag(coder, None if values is None else _are_rare(len(values), count))
     if not gaps:
         mask = coder.bits(None if values is None else _marked(values, count), count, contexts["nonzero"])
-        coder.charge(memory=count + _PLACE_BYTES * int(np.count_nonzero(mask)))
+        marks = int(np.count_nonzero(mask))
+        _refuse_other_choice(marks, count, gaps=gaps)
+        coder.charge(memory=count + _PLACE_BYTES * marks)
         return np.flatnonzero(mask)
     marks = code_uint(coder, None if values is None else len(values))
     if marks > count:
         raise PactError(f"the message marks {marks:,} of {count:,} places")
+    _refuse_other_choice(marks, count, gaps=gaps)
     steps = None if values is None else np.diff(values, prepend=-1)
     places = np.cumsum(_code_magnitudes(coder, steps, marks, contexts, "gap")) - 1
     if marks and not 0 <= int(places.min()) <= int(places.max()) < count:
@@ -116,26 +119,37 @@ def code_indices(
     """Numbers from 0 to 2^bits - 1, highest bit first; the top bits in the context of the bits above them."""
     coder.charge(memory=_INDEX_BYTES * count)
     decoded = np.zeros(count, dtype=np.uint8 if bits <= _OCTET else np.int64)
-    for depth in range(bits):
-        place = bits - 1 - depth
-        bit = np.zeros(count, dtype=np.bool_)
-        for prefix, group in enumerate(_group(decoded, depth) if 0 < depth < prefix_depth else [None]):
-            mine = None if values is None else values if group is None else values[group]
-            known = None if mine is None else mine & (1 << place) != 0
-            size = count if group is None else len(group)
-            bit[slice(None) if group is None else group] = coder.bits(known, size, contexts[name, depth, prefix])
-        decoded <<= 1
-        decoded |= bit
+    for depth in range(bits if count else 0):
+        bit = None if values is None else values & (1 << bits - 1 - depth) != 0
+        if 0 < depth < prefix_depth:
+            groups = _group(decoded, depth)
+            decoded <<= 1
+            for prefix, group in groups:
+                known = None if bit is None else bit[group]
+                decoded[group] |= coder.bits(known, len(group), contexts[name, depth, prefix])
+        else:
+            decoded <<= 1
+            decoded |= coder.bits(bit, count, contexts[name, depth, 0])
     return decoded.astype(np.int64, copy=False)
 
 
-def _group(prefixes: NDArray[np.uint8] | Integers, depth: int) -> list[Integers]:
-    """The places of each prefix of so many bits, at most an octet."""
+def _group(prefixes: NDArray[np.uint8] | Integers, depth: int) -> list[tuple[int, Integers]]:
+    """Each prefix of so many bits, at most an octet, that is there, and its places."""
     # A stable sort brings equal prefixes together without a pass over the array for each of them; of octets it is fast.
     short = prefixes.astype(np.uint8, copy=False)
-    order = np.argsort(short, kind="stable")
-    starts = np.searchsorted(short[order], np.arange(1 << depth, dtype=np.uint8))
-    return np.split(order, starts[1:])
+    order = short.argsort(kind="stable")
+    ends = [*short[order].searchsorted(np.arange(1, 1 << depth, dtype=np.uint8)).tolist(), len(order)]
+    return [(prefix, order[a:b]) for prefix, (a, b) in enumerate(zip([0, *ends], ends, strict=False)) if a < b]
+
+
+def _are_rare(marks: int, count: int) -> bool:
+    return marks * _RARE < count
+
+
+def _refuse_other_choice(marks: int, count: int, *, gaps: bool) -> None:
+    """What a writer would have done otherwise is refused here, so that whatever is read is written the same way."""
+    if count >= _SHORTEST_GAP_PLANE and gaps != _are_rare(marks, count):
+        raise PactError(f"the message marks {marks:,} of {count:,} places by {'gaps' if gaps else 'a plane'}")
 
 
 def _marked(places: Integers, count: int) -> Bits:

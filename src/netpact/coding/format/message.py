@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,14 @@ from netpact.coding.format.versions import (
     lowest_version,
     refuse_newer,
 )
-from netpact.coding.forms import CodedTensor, Form, code_form, grids  # noqa: F401 - grids are in nearly every file
+from netpact.coding.forms import (  # noqa: F401 - grids are in nearly every file
+    CodedTensor,
+    Form,
+    Symbols,
+    code_form,
+    grids,
+    is_one_to_one,
+)
 from netpact.coding.transcript import Transcript
 from netpact.core.errors import PactError
 from netpact.core.limits import MAX_PARAMETERS, Limits
@@ -154,7 +162,7 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
             coder.charge(work=_TENSOR_STEPS + effort.work, kept=_SYMBOL_BYTES * form.symbol_count(slot.grid))
             # The module is made when the message has been read: one tensor after the other, beside all symbols.
             coder.charge(memory=module_bytes + largest)
-            symbols = form.code_symbols(coder, None if tensor is None else tensor.symbols, slot.grid, contexts)
+            symbols = _code_symbols(coder, form, None if tensor is None else tensor.symbols, slot.grid, contexts)
             note(f"{slot.name}: {len(symbols):,} symbols")
         tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
     method = known.method if known else ""
@@ -166,6 +174,16 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
         split = _code_split(coder, known)
     note("part of the sample that the base has seen")
     return replace(compressed, split=split)
+
+
+def _code_symbols(
+    coder: Coder, form: Form, known: Symbols | None, grid: tuple[int, ...], contexts: Contexts
+) -> Symbols:
+    """Where symbols tell which decisions were read, the second walk over a message has nothing to compare."""
+    if isinstance(coder, Transcript) and known is not None and is_one_to_one(form):
+        return known
+    with coder.unnoted() if isinstance(coder, Decoder) and is_one_to_one(form) else nullcontext():
+        return form.code_symbols(coder, known, grid, contexts)
 
 
 def _code_split(coder: Coder, known: Compressed | None) -> Split | None:

@@ -5,6 +5,7 @@ from netpact.coding.forms.form import Form as Form
 from netpact.coding.forms.form import Symbols as Symbols
 from netpact.coding.forms.form import Weights as Weights
 from netpact.coding.forms.form import code_form as code_form
+from netpact.coding.forms.form import is_one_to_one as is_one_to_one
 from netpact.coding.forms.form import matrix_sides as matrix_sides
 from netpact.coding.forms.form import needs_base as needs_base
 from netpact.coding.forms.form import unnest as unnest

@@ -111,6 +111,14 @@ def needs_base(form: Form) -> bool:
     return form.level >= _BASE_LEVEL
 
 
+def is_one_to_one(form: Form) -> bool:
+    """Whether any symbols that are read in this form would be written as they were: no other decisions stand for them.
+
+    Said by a form's class (`one_to_one`) of `code_symbols`; one that says nothing is walked through a second time.
+    """
+    return all(getattr(part, "one_to_one", False) for part in unnest(form))
+
+
 def unnest(form: Form) -> Iterator[Form]:
     """The form itself and all inside it."""
     yield form

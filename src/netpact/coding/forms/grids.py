@@ -67,6 +67,7 @@ class Uniform(Stepped):
 
     tag: ClassVar[int] = 1
     name: ClassVar[str] = "uniform"
+    one_to_one: ClassVar[bool] = True
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         return code_integers(coder, symbols, entry_count(grid), contexts)
@@ -79,6 +80,7 @@ class Ternary(Stepped):
 
     tag: ClassVar[int] = 2
     name: ClassVar[str] = "ternary"
+    one_to_one: ClassVar[bool] = True
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         refuse_no_sign(symbols)
@@ -98,6 +100,7 @@ class Codebook:
     values: tuple[tuple[bool, ShortFloat] | None, ...]
     tag: ClassVar[int] = 3
     name: ClassVar[str] = "codebook"
+    one_to_one: ClassVar[bool] = True
     since: ClassVar[int] = 1
     level: ClassVar[int] = 0
 
@@ -154,6 +157,7 @@ class Zero:
 
     tag: ClassVar[int] = 0
     name: ClassVar[str] = "zero"
+    one_to_one: ClassVar[bool] = True
     since: ClassVar[int] = 1
     level: ClassVar[int] = 0
 
@@ -181,6 +185,7 @@ class Exact:
 
     tag: ClassVar[int] = 4
     name: ClassVar[str] = "exact"
+    one_to_one: ClassVar[bool] = True
     since: ClassVar[int] = 1
     level: ClassVar[int] = 0
 

@@ -42,6 +42,7 @@ class KeptInNoise(Nested):
     layer: int = 0
     tag: ClassVar[int] = 15
     name: ClassVar[str] = "heavy-tail"
+    one_to_one: ClassVar[bool] = True
     since: ClassVar[int] = 3
     level: ClassVar[int] = 3
 

@@ -24,6 +24,7 @@ class Relative(Stepped):
 
     tag: ClassVar[int] = 8
     name: ClassVar[str] = "relative"
+    one_to_one: ClassVar[bool] = True
     level: ClassVar[int] = 5
 
     def effort(self, grid: tuple[int, ...]) -> Effort:
@@ -40,6 +41,7 @@ class Difference(Nested):
 
     tag: ClassVar[int] = 12
     name: ClassVar[str] = "difference"
+    one_to_one: ClassVar[bool] = True
     level: ClassVar[int] = 4
 
     def effort(self, grid: tuple[int, ...]) -> Effort:

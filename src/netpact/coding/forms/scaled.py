@@ -44,6 +44,7 @@ class Scaled(Nested):
     columns: bool = False
     tag: ClassVar[int] = 9
     name: ClassVar[str] = "scaled"
+    one_to_one: ClassVar[bool] = True
     level: ClassVar[int] = 2
 
     @classmethod

@@ -80,6 +80,7 @@ class Sparse(Marked):
 
     tag: ClassVar[int] = 10
     name: ClassVar[str] = "sparse"
+    one_to_one: ClassVar[bool] = True
 
     def code_places(self, coder: Coder, kept: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         return code_positions(coder, kept, entry_count(grid), contexts)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from netpact.core.errors import PactError
 from netpact.layers.affine import ChannelAffine
-from netpact.layers.rewrites.rewrite import find_part, refuse_layer, replace_part
+from netpact.layers.rewrites.rewrite import list_parts, pick_part, refuse_layer, replace_part
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,17 @@ class Fold:
     least: ClassVar[Mapping[str, int | None]] = MappingProxyType({"back": None})
 
     def apply(self, module: nn.Module, layer: int) -> nn.Module:
-        norm = find_part(module, layer)
+        parts = list_parts(module)  # once: a deep network has a fold behind every layer
+        norm = pick_part(parts, layer)
         if not self.back:
             return self._alone(module, norm)
-        host = find_part(module, layer - self.back)
+        host = pick_part(parts, layer - self.back)
         if type(host) not in (nn.Linear, nn.Conv2d):
             raise refuse_layer(host, "a Linear or Conv2d")
         assert isinstance(host, (nn.Linear, nn.Conv2d))
         if type(norm) is not nn.Identity:
             _refuse_other(norm, channels=len(host.weight))
-            module = replace_part(module, norm, nn.Identity())
+            module = replace_part(module, norm, nn.Identity(), parts)
         if host.bias is None:
             host.bias = nn.Parameter(host.weight.new_zeros(len(host.weight)))
         return module

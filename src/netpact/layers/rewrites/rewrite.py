@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -87,7 +87,10 @@ def list_parts(module: nn.Module) -> list[nn.Module]:
 
 
 def find_part(module: nn.Module, number: int) -> nn.Module:
-    parts = list_parts(module)
+    return pick_part(list_parts(module), number)
+
+
+def pick_part(parts: Sequence[nn.Module], number: int) -> nn.Module:
     if not 0 <= number < len(parts):
         raise PactError(f"the module has the layers 0 to {len(parts) - 1}, got {number}")
     return parts[number]
@@ -97,12 +100,14 @@ def number_of(module: nn.Module, part: nn.Module) -> int:
     return next(number for number, found in enumerate(list_parts(module)) if found is part)
 
 
-def replace_part(module: nn.Module, old: nn.Module, new: nn.Module) -> nn.Module:
-    """Everywhere: one module may have several names."""
+def replace_part(
+    module: nn.Module, old: nn.Module, new: nn.Module, parts: Sequence[nn.Module] | None = None
+) -> nn.Module:
+    """Everywhere: one module may have several names. parts: those of the module, where they are known."""
     new.train(old.training)
     if module is old:
         return new
-    for part in list_parts(module):
+    for part in list_parts(module) if parts is None else parts:
         for name, child in part._modules.items():
             if child is old:
                 part._modules[name] = new
