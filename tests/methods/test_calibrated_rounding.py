@@ -10,14 +10,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from netpact import PactError, Quantize, compress, seal, trace
+from netpact import PactError, Quantize, QuantizeDifference, compress, seal, trace
+from netpact.coding.forms import needs_base
 from netpact.datasets import ArraySamples, Data
 from netpact.methods.calibrated import rounding
 from netpact.methods.calibrated.options import Calibrated
-from netpact.methods.calibrated.rounding import _Rounding, output_change, round_layer
+from netpact.methods.calibrated.rounding import Rounding, output_change, round_layer
 from netpact.methods.grids import UniformGrid
 from netpact.methods.layer_moments import layer_moments
 from netpact.methods.second_order import output_errors
+from netpact.pacts.priors import Base
 
 LAYERS: dict[str, Callable[[], tuple[nn.Module, tuple[int, ...]]]] = {
     "linear": lambda: (nn.Linear(12, 5), (12,)),
@@ -76,13 +78,24 @@ def test_moments_beside_are_those_of_both(name: str) -> None:
 @each_layer
 @pytest.mark.parametrize("bits", [2, 3, 5])
 @pytest.mark.parametrize("columns", [4608, 5])
+@pytest.mark.parametrize("base", [False, True])
 def test_no_layer_is_rounded_worse_than_plainly(
-    name: str, bits: int, columns: int, monkeypatch: pytest.MonkeyPatch
+    name: str, bits: int, columns: int, base: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On the inputs that it sees, with the weights that make up for what the layers before have changed."""
+    """On the inputs that it sees, with the weights that make up for what the layers before have changed.
+
+    base  the difference from other weights is rounded; some are equal and stay so
+    """
     monkeypatch.setattr(rounding, "_COLUMNS", columns)
     layer, x, now = made(name)
-    coded = round_layer("layer", layer, x, now, _Rounding(Calibrated(bits, None, 0.0, True, 40), {}, 0.0))
+    ground = {}
+    if base:
+        ground["layer"] = layer.weight.detach().double().numpy() + 0.1 * np.random.default_rng(0).normal(
+            size=layer.weight.shape
+        )
+        ground["layer"][0] = layer.weight[0].detach().double().numpy()
+    how = Rounding(Calibrated(bits, None, 0.0, True, 40), {}, 0.0, ground)
+    coded = round_layer("layer", layer, x, now, how)
     seen: dict[str, Any] = {}
 
     def keep(rows: Any, own: Any, columns: Any, parts: Any) -> float:
@@ -90,11 +103,12 @@ def test_no_layer_is_rounded_worse_than_plainly(
         return output_change(rows, own, columns, parts)
 
     monkeypatch.setattr(rounding, "output_change", keep)
-    again = round_layer("layer", layer, x, now, _Rounding(Calibrated(bits, None, 0.0, True, 40), {}, 0.0))
+    again = round_layer("layer", layer, x, now, how)
     assert np.array_equal(again.weights(), coded.weights())
     plain = UniformGrid(bits).round(seen["rows"].reshape(coded.shape))
     change, plainly = (output_change(seen["rows"], own, seen["columns"], seen["parts"]) for own in (coded, plain))
     assert change <= plainly
+    assert bool(coded.weights()[0].any()) != base
     # Memory is bounded: no matrix of moments has more columns than this.
     assert max(len(group) for part in seen["parts"] for group in part) <= columns
 
@@ -136,6 +150,37 @@ def logits_change(module: nn.Module, other: nn.Module, data: Data) -> float:
     before, after = (own(x).double() for own in (module, other))
     before, after = (own - own.mean(dim=1, keepdim=True) for own in (before, after))
     return float((after - before).square().sum() / before.square().sum())
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4])
+def test_the_logits_change_less_than_by_plain_rounding_of_a_difference(
+    trained: nn.Module, digits: Data, bits: int
+) -> None:
+    """With a new head that the base lacks, and a layer that is the base's."""
+    torch.manual_seed(3)
+    tensors = {name: tensor.numpy().copy() for name, tensor in trained.state_dict().items() if "last" not in name}
+    tensors["first.weight"] += (0.1 * torch.randn(8, 1, 3, 3)).numpy()
+    base = Base("before", tensors, "0" * 64)
+    network = trace(trained, digits)
+    found, plain = (
+        compress(network, QuantizeDifference(base, bits=bits, rounding=how), samples=digits.train)
+        for how in (None, "nearest")
+    )
+    assert {name for name, tensor in found.tensors.items() if needs_base(tensor.form)} == set(tensors)
+    assert not found.tensors["second.weight"].symbols.any()
+    nearer, plainer = (seal(own).to_module(Small(), base=base) for own in (found, plain))
+    assert logits_change(trained, nearer, digits) < 0.5 * logits_change(trained, plainer, digits)
+    weight = trained.get_parameter("first.weight").detach()
+    off = nearer.get_parameter("first.weight") - weight
+    assert float(off.norm()) < 0.5 * float(weight.norm())
+
+
+def test_a_difference_without_inputs_or_an_even_grid_is_not_rounded_on_inputs(trained: nn.Module, digits: Data) -> None:
+    base = Base("before", {"last.bias": np.zeros(10, dtype=np.float32)}, "0" * 64)
+    with pytest.raises(PactError, match="there are none"):
+        compress(trace(trained, digits), QuantizeDifference(base, rounding="second-order"))
+    with pytest.raises(PactError, match="even grid"):
+        QuantizeDifference(base, grid="ternary", rounding="second-order")
 
 
 @pytest.mark.parametrize("bits", [2, 3, 4])

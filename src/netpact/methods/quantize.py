@@ -10,7 +10,7 @@ from netpact.core.checks import check_choice, check_flag, check_integer, check_n
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.methods.approximations import code_network
-from netpact.methods.calibrated.options import Calibrated
+from netpact.methods.calibrated.options import ROUNDINGS, Calibrated, no_inputs, uneven_grid
 from netpact.methods.calibrated.rounding import round_on_inputs
 from netpact.methods.choices import importance_of
 from netpact.methods.grids import Grid, default_bits, make_grid
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from netpact.datasets import Samples
 
 
-ROUNDINGS = ("nearest", "second-order")
 _OTHER_BITS = 8
 
 
@@ -83,11 +82,7 @@ class Quantize:
         if not self._takes_second_order():
             for name, asked in (("rounding", self.rounding == ROUNDINGS[1]), ("tolerance", self.tolerance is not None)):
                 if asked:
-                    raise PactError(
-                        "second-order rounding takes an even grid for each layer",
-                        where=name,
-                        hint='grid="uniform" and shared=False, or rounding="nearest" without a tolerance',
-                    )
+                    raise uneven_grid(name)
 
     def _takes_second_order(self) -> bool:
         return self.grid == "uniform" and not self.shared and self.rounding != ROUNDINGS[0]
@@ -96,11 +91,7 @@ class Quantize:
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
     ) -> Compressed:
         if samples is None and (self.tolerance is not None or self.rounding == ROUNDINGS[1]):
-            raise PactError(
-                "second-order rounding looks at calibration inputs, and there are none",
-                where="samples",
-                hint="compress(network, Quantize(), samples=data)",
-            )
+            raise no_inputs("Quantize()")
         grid = self._grid()
         if samples is not None and self._takes_second_order():
             channels = self.per_channel is not False

@@ -14,6 +14,7 @@ from netpact.coding.format import WHOLE, Compressed
 from netpact.core.checks import check_choice, check_integer
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
+from netpact.methods.calibrated.options import ROUNDINGS
 from netpact.methods.method import METHODS
 from netpact.methods.size_knobs import SizeKnob
 from netpact.methods.whole_numbers.assembling import assemble
@@ -29,7 +30,6 @@ from netpact.network.rounding.batching import samples_at_once
 if TYPE_CHECKING:
     from netpact.datasets import Samples
 
-_ROUNDINGS = ("nearest", "second-order")
 _PARTS = 8  # a run without rounding bounds takes less memory for each sample
 
 
@@ -62,8 +62,8 @@ class WholeNumber:
         check_integer(self.activations, where="activations", least=2, most=8)
         check_integer(self.calibration, where="calibration", least=1)
         if not self.rounding:
-            object.__setattr__(self, "rounding", _ROUNDINGS[self.bits < 8])
-        check_choice(self.rounding, _ROUNDINGS, where="rounding")
+            object.__setattr__(self, "rounding", ROUNDINGS[self.bits < 8])
+        check_choice(self.rounding, ROUNDINGS, where="rounding")
 
     def compress(
         self, network: Network, samples: Samples | None = None, progress: Progress | None = None
@@ -81,7 +81,7 @@ class WholeNumber:
         layers = {name: folded.get_submodule(name) for name in wiring.order}
         seen = watch_layers(folded, layers, inputs, bits=self.activations)
         readings = find_readings(wiring, seen, layers)
-        conversion = Conversion(layers, readings, seen, bits=self.bits, second_order=self.rounding == _ROUNDINGS[1])
+        conversion = Conversion(layers, readings, seen, bits=self.bits, second_order=self.rounding == ROUNDINGS[1])
         found = convert_layers(folded, conversion, inputs, progress)
         return assemble(network, folded, folds, wiring, readings.units, found)
 

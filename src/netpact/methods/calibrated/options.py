@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netpact.core.errors import PactError
+
+ROUNDINGS = ("nearest", "second-order")
+
 
 @dataclass(frozen=True)
 class Calibrated:
@@ -19,3 +23,19 @@ class Calibrated:
     rate: float
     per_channel: bool
     inputs: int
+
+
+def uneven_grid(where: str) -> PactError:
+    return PactError(
+        "second-order rounding takes an even grid for each layer",
+        where=where,
+        hint='grid="uniform" and shared=False, or rounding="nearest" without a tolerance',
+    )
+
+
+def no_inputs(method: str) -> PactError:
+    return PactError(
+        "second-order rounding looks at calibration inputs, and there are none",
+        where="samples",
+        hint=f"compress(network, {method}, samples=data)",
+    )

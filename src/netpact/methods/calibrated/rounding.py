@@ -6,7 +6,7 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -74,12 +74,12 @@ def round_on_inputs(
     """
     folded, folds = fold_norms(network, copy.deepcopy(network.module).double())
     folded = folded.float().eval()
-    inputs = _inputs(folded, samples, options.inputs)
-    layers = _layers(folded, inputs[:PROBE])
+    inputs = calibration_inputs(folded, samples, options.inputs)
+    layers = find_layers(folded, inputs[:PROBE])
     sensitive = {} if options.tolerance is None else output_sensitivities(folded, layers, inputs)
     weights = sum(layer.weight.numel() for layer in layers.values())
-    rounding = _Rounding(options, sensitive, (options.tolerance or 0.0) / max(1, weights))
-    found = _round_layers(folded, layers, inputs, rounding, progress)
+    rounding = Rounding(options, sensitive, (options.tolerance or 0.0) / max(1, weights))
+    found = round_layers(folded, layers, inputs, rounding, progress)
     ready = {f"{name}.weight".lstrip("."): Ready(coded) for name, coded in found.items()}
     if options.tolerance is not None:
         biases = {name: layer.bias for name, layer in layers.items() if layer.bias is not None}
@@ -90,7 +90,7 @@ def round_on_inputs(
     return replace(code_network(replace(network, module=folded), grid, ready), rewrites=folds)
 
 
-def _inputs(module: nn.Module, samples: Samples, count: int) -> Tensor:
+def calibration_inputs(module: nn.Module, samples: Samples, count: int) -> Tensor:
     """Fewer where the network is large, since they run all at once."""
     most = _PARTS * samples_at_once(copy.deepcopy(module).double(), samples.input_shape)
     drawn = draw_samples(samples, max(1, min(count, most)), Seed(0).child("calibration"))
@@ -98,7 +98,7 @@ def _inputs(module: nn.Module, samples: Samples, count: int) -> Tensor:
 
 
 @torch.no_grad()
-def _layers(module: nn.Module, inputs: Tensor) -> dict[str, nn.Linear | nn.Conv2d]:
+def find_layers(module: nn.Module, inputs: Tensor) -> dict[str, nn.Linear | nn.Conv2d]:
     """Those that run once, with a weight that is a parameter in no other layer."""
     uses = Counter(id(tensor) for part in module.modules() for tensor in part.parameters(recurse=False))
     runs: Counter[str] = Counter()
@@ -113,12 +113,15 @@ def _layers(module: nn.Module, inputs: Tensor) -> dict[str, nn.Linear | nn.Conv2
 
 
 @dataclass(frozen=True, eq=False)
-class _Rounding:
-    """share  of the tolerance, for one weight"""
+class Rounding:
+    """share   of the tolerance, for one weight
+    ground  of layers that are told as a difference: the weight that it is added to
+    """
 
     options: Calibrated
     sensitivities: Mapping[str, Array]
     share: float
+    ground: Mapping[str, Array] = field(default_factory=dict)
 
     def steps(self, name: str, weight: Array, parts: list[list[Array]]) -> Steps:
         channels = self.options.per_channel
@@ -143,11 +146,11 @@ class _Rounding:
 
 
 @torch.no_grad()
-def _round_layers(
+def round_layers(
     module: nn.Module,
     layers: Mapping[str, nn.Linear | nn.Conv2d],
     inputs: Tensor,
-    rounding: _Rounding,
+    rounding: Rounding,
     progress: Progress | None,
 ) -> dict[str, CodedTensor]:
     """The inputs run twice at once: through the layers as they were, and as they become. The module is changed."""
@@ -158,7 +161,7 @@ def _round_layers(
         before, now = given.chunk(2)
         wanted = result[: len(before)]
         done[name] = round_layer(name, layer, before, now, rounding)
-        layer.weight.copy_(torch.from_numpy(done[name].weights()))
+        layer.weight.copy_(torch.from_numpy(done[name].weights() + rounding.ground.get(name, 0.0)))
         if layer.bias is not None:
             off = _channel_means(layer, wanted) - _channel_means(layer, layer.forward(now))
             layer.bias += off.to(layer.bias.dtype)
@@ -177,12 +180,14 @@ def _channel_means(layer: nn.Module, result: Tensor) -> Tensor:
 
 
 def round_layer(
-    name: str, layer: nn.Linear | nn.Conv2d, before: Tensor, now: Tensor, rounding: _Rounding
+    name: str, layer: nn.Linear | nn.Conv2d, before: Tensor, now: Tensor, rounding: Rounding
 ) -> CodedTensor:
-    """Of weights that first make up for what the layers before have changed. What was pruned stays 0."""
+    """Of weights that first make up for what the layers before have changed. What was pruned stays 0; of a difference,
+    what is the ground's stays so."""
     weight = layer.weight.detach().double().numpy()
     rows, width = weight.reshape(len(weight), -1).copy(), weight[0].size
-    zeros = rows == 0
+    ground = rounding.ground[name].reshape(rows.shape) if name in rounding.ground else np.zeros_like(rows)
+    zeros = rows == ground
     positions = max(_FEWEST_POSITIONS, _POSITIONS_EACH * min(width, _COLUMNS))
     columns = [slice(start, start + _COLUMNS) for start in range(0, width, _COLUMNS)]
     centred, parts = layer.bias is not None, []
@@ -192,6 +197,7 @@ def round_layer(
         groups = np.array_split(np.arange(len(rows)), len(shared))
         for places, moments, beside in zip(groups, parts[-1], shared, strict=True):
             rows[places, own] = make_up(rows[places, own], moments, beside)
+    rows -= ground
     rows[zeros] = 0
     steps, rate = rounding.steps(name, rows, parts), rounding.options.rate
     symbols = [
