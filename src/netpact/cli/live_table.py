@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from netpact.cli.console import people
+from netpact.cli.console import people, time_left_words
 from netpact.core.percent import percent
+from netpact.core.progress import TimeLeft
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,11 +31,19 @@ _STAGES = {
 class LiveTable:
     """Shown on a terminal while the block runs; what is said stays above it."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
         from rich.live import Live
 
-        self._title = title
-        self._live = Live(console=people, transient=True, refresh_per_second=4, vertical_overflow="ellipsis")
+        self._title, self._clock = title, clock
+        self._step: Step | None = None
+        self._left: TimeLeft | None = None
+        self._live = Live(
+            console=people,
+            transient=True,
+            refresh_per_second=4,
+            vertical_overflow="ellipsis",
+            get_renderable=self.render,
+        )
 
     def __enter__(self) -> LiveTable:
         self._live.__enter__()
@@ -47,16 +58,24 @@ class LiveTable:
         people.print(words, soft_wrap=True)
 
     def show(self, step: Step) -> None:
-        self._live.update(self._render(step))
+        self._step = step
+        if step.share is not None:
+            self._left = self._left or TimeLeft(self._clock(), step.share)
+            self._left.hear(step.share, 1.0, self._clock())
 
-    def _render(self, step: Step) -> RenderableType:
+    def render(self) -> RenderableType:
+        """Asked several times a second, so that what is left counts down between two steps."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        stage = Text(f"{_STAGES.get(step.stage, step.stage)}: {step.done} of {step.total}")
+        step = self._step
+        if step is None:
+            return Text(self._title)
+        words = f"{_STAGES.get(step.stage, step.stage)}: {step.done} of {step.total}"
+        left = time_left_words(None if self._left is None else self._left.seconds(self._clock()))
         bar = ProgressBar(total=step.total, completed=step.done, width=40)
-        return Group(self._table(step.rows), stage, bar)
+        return Group(self._table(step.rows), Text(", ".join(filter(None, (words, left)))), bar)
 
     def _table(self, rows: tuple[Row, ...]) -> Table:
         """The newest rows last; as many as the screen has room for."""

@@ -28,7 +28,7 @@ def search_for_picks(
         raise PactError("no data", where="--data", hint="give --data NAME")
     trials: list[Trial] = []
     with keeping(results_in(out)), progress_columns() as bars:
-        tried = bars.add_task("recipes tried", total=None)
+        tried = bars.add_task("recipes tried", total=None, budget=budget_seconds if rounds is None else None)
         picked = bars.add_task("picked samples", total=None, visible=False)
 
         def tell(trial: Trial) -> None:

@@ -11,14 +11,29 @@ from typing import Any
 
 import torch
 
-from netpact.comparisons.costs import Allowance, Forecast, allow, certified_files, check_all, forecast
+from netpact.comparisons.costs import (
+    Allowance,
+    Forecast,
+    allow,
+    certified_files,
+    check_all,
+    check_seconds,
+    forecast,
+)
 from netpact.comparisons.explaining import Explanation, explain
 from netpact.comparisons.options import CompareOptions
 from netpact.comparisons.page import render_comparison
 from netpact.comparisons.planning import Trial, plan_trials
 from netpact.comparisons.recommending import recommend
 from netpact.comparisons.result import Comparison, LeftOut
-from netpact.comparisons.settling import certified_row, certify_file, choose_certified, is_intact, verify_file
+from netpact.comparisons.settling import (
+    certified_row,
+    certify_file,
+    choose_certified,
+    counting_by,
+    is_intact,
+    verify_file,
+)
 from netpact.comparisons.subject import is_in_memory, keep_subject
 from netpact.comparisons.trying import Look, look_at_original, read_row, time_file, try_setting
 from netpact.core.checks import check_instance
@@ -32,16 +47,23 @@ from netpact.reports.rows import Provenance, Row, find_best
 from netpact.runs import MISSING, Engine, Inline, ResultStore, Task, TaskDone
 
 PAGE, RECORD = "index.html", "comparison.json"
+_PLAIN = "quantize"  # a method that does next to nothing but round
+_LONG = 20.0  # seconds
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something is done: `done` of `total` in this stage. rows: all that is known, the original network first."""
+    """Something is done: `done` of `total` in this stage.
+
+    rows   all that is known, the original network first
+    share  of the whole comparison that is done, by the time that was forecast; None before there is a forecast
+    """
 
     stage: str
     done: int
     total: int
     rows: tuple[Row, ...]
+    share: float | None = None
 
 
 def compare(
@@ -128,6 +150,8 @@ class _Run:
         self._store = ResultStore(folder / "run")
         self.rows: dict[str, Row] = {}
         self.left_out: list[LeftOut] = []
+        self._forecast: Forecast | None = None
+        self._finished: set[str] = set()
 
     def work(self) -> tuple[list[Row], list[LeftOut]]:
         trials, self.left_out = plan_trials(self.options)
@@ -148,7 +172,9 @@ class _Run:
 
     def tell(self, stage: str, done: int, total: int) -> None:
         if self._progress is not None:
-            self._progress(Step(stage, done, total, tuple(self.rows.values())))
+            told = self._forecast
+            share = None if told is None else told.share(stage, done / max(1, total), self._finished)
+            self._progress(Step(stage, done, total, tuple(self.rows.values()), share))
 
     def _begin(self) -> tuple[Look, dict[str, Any]]:
         samples = self.options.counted(self.data.train.count)
@@ -159,7 +185,7 @@ class _Run:
         return look, known
 
     def _try(self, trials: Sequence[Trial], look: Look, allowance: Allowance, pass_seconds: float) -> None:
-        """The first one by itself, which tells how long the others will take."""
+        """One that rounds only by itself first, which tells how long the others will take."""
         tasks = [
             self._task(trial.key, try_setting, trial=trial.to_json(), look=look.to_json(), out=str(self.folder))
             for trial in trials
@@ -167,22 +193,24 @@ class _Run:
         names = dict(zip((task.key for task in tasks), trials, strict=True))
 
         def show(task: Task, result: Mapping[str, Any]) -> None:
+            self._finished.add(task.key)
             if "refused" not in result:
                 self.rows[task.key] = read_row(result)
 
         waiting = [task for task in tasks if self._store.find(task) is None]
+        plain = [task for task in tasks if names[task.key].method == _PLAIN] or tasks
         if tasks:
-            self._run(tasks[:1], "compress", Inline(), show)
+            self._run(plain[:1], "compress", Inline(), show)
+        first = self._store.find(plain[0]) if tasks else None
+        self._forecast = forecast(
+            [names[task.key] for task in waiting],
+            self.options,
+            allowance,
+            trial_seconds=0.0 if first is None else first.seconds,
+            **self._costs(pass_seconds),
+        )
         if self._announce is not None:
-            first = self._store.find(tasks[0]) if tasks else None
-            told = forecast(
-                [names[task.key] for task in waiting],
-                self.options,
-                allowance,
-                trial_seconds=0.0 if first is None else first.seconds,
-                **self._costs(pass_seconds),
-            )
-            self._announce(told)
+            self._announce(self._forecast)
         results = self._run(tasks, "compress", self._engine, show)
         # In the order of the plan, whatever finished first; a method that no setting of was taken is named once.
         found = {task.key: self.rows[task.key] for task in tasks if task.key in self.rows}
@@ -218,7 +246,7 @@ class _Run:
             if "refused" not in result:
                 self.rows[key] = certified_row(self.rows[key], self.folder / f"{key}.pact")
 
-        results = dict(zip(places, self._run(tasks, "certify", self._engine, show), strict=True))
+        results = dict(zip(places, self._settle(tasks, "certify", pass_seconds, show), strict=True))
         refused = {key: str(result["refused"]) for key, result in results.items() if "refused" in result}
         self.left_out += [LeftOut(f"certificate of {key}", reason) for key, reason in refused.items()]
         self._verify([key for key in places if key not in refused], pass_seconds)
@@ -235,7 +263,17 @@ class _Run:
         def show(task: Task, result: Mapping[str, Any]) -> None:
             self.rows[task.key.partition(" ")[2]] = read_row(result)
 
-        self._run(tasks, "verify", self._engine, show)
+        self._settle(tasks, "verify", pass_seconds, show)
+
+    def _settle(
+        self, tasks: Sequence[Task], stage: str, pass_seconds: float, show: Callable[[Task, Any], None]
+    ) -> list[Any]:
+        """A long count is shared by the workers, so that none waits for the last file; short ones are dealt out."""
+        costs = self._costs(pass_seconds)
+        if check_seconds(pass_seconds, costs["samples"]) < _LONG or isinstance(self._engine, Inline):
+            return self._run(tasks, stage, self._engine, show)
+        with counting_by(self._engine):
+            return self._run(tasks, stage, Inline(), show)
 
     def _time(self) -> None:
         """One after the other, in this process, when nothing else runs."""

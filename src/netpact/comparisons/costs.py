@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netpact.comparisons.options import CompareOptions
 from netpact.comparisons.planning import Trial
+from netpact.core.progress import time_words
 
 _TRAINING = 0.3  # of the time that methods which train may take, all together
 _EPOCH = 7.0  # plain passes in an epoch of rate-aware training, with its share of the last sweep
-_COUNT = 5.0  # plain passes in a count with rounding bounds; as many in its check
-_OTHERS = 1.5  # what a file takes on average, in units of the first one, which is rounded only
+_COUNT = 10.0  # plain passes in a count with rounding bounds in float64; as many in its check
+_OTHERS = 1.5  # what a file takes on average, in units of one that is rounded only
+_SPEED = 0.1  # what measuring the speed of a file takes, in the same units
 _MOST_EPOCHS, _LEAST_SAMPLES = 20, 1000
 _SEARCH = {"steps": 500, "restarts": 1}  # enough to see what a search is good for
 _CHECKING = 0.1  # of the time, for checking certificates
@@ -53,18 +55,41 @@ def allow(
 
 @dataclass(frozen=True)
 class Forecast:
-    """seconds: of the whole comparison, with so many tasks at a time; trials, certificates: still to be made."""
+    """With so many tasks at a time; trials, certificates: still to be made.
 
-    seconds: float
-    trials: int
+    of_trials  seconds on the clock that each trial adds, by its key
+    of_stages  the same for the other stages, by their names
+    """
+
+    of_trials: Mapping[str, float]
+    of_stages: Mapping[str, float]
     certificates: int
     jobs: int
+
+    @property
+    def trials(self) -> int:
+        return len(self.of_trials)
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole comparison."""
+        return sum(self.of_trials.values()) + sum(self.of_stages.values())
+
+    def share(self, stage: str, done: float, finished: Collection[str]) -> float:
+        """How much of the time has gone by, as forecast: stages come in their order, `done` is the share of this one.
+
+        finished  keys of the trials that are done
+        """
+        before = list(self.of_stages)[: list(self.of_stages).index(stage)] if stage in self.of_stages else []
+        passed = sum(self.of_stages[name] for name in before) + done * self.of_stages.get(stage, 0.0)
+        passed += sum(seconds for key, seconds in self.of_trials.items() if key in finished)
+        return min(1.0, passed / max(self.seconds, 1e-9))
 
     def __str__(self) -> str:
         if not self.trials:
             return "all files are made already"
         told = f"{self.trials} files to make, {self.certificates} of them to certify on all samples"
-        return f"{told}: about {_told(self.seconds)} with {self.jobs} at a time"
+        return f"{told}: about {time_words(self.seconds)} with {self.jobs} at a time"
 
 
 def certified_files(options: CompareOptions, *, pass_seconds: float, samples: int, jobs: int) -> int:
@@ -90,20 +115,29 @@ def forecast(
     samples: int,
     jobs: int,
 ) -> Forecast:
-    """samples: those that a certificate counts, training and test."""
-    training = [trial for trial in trials if trial.trains]
-    passes = sum(_EPOCH * getattr(trial.make(), "epochs", 1) for trial in training)
+    """trials: those without a file yet; samples: those that a certificate counts, training and test."""
     certificates = certified_files(options, pass_seconds=pass_seconds, samples=samples, jobs=jobs)
     certificates = min(certificates, len(trials))
-    total = _OTHERS * trial_seconds * len(trials) + passes * pass_seconds * allowance.samples
-    total += 2 * check_seconds(pass_seconds, samples) * certificates
-    return Forecast(total / jobs, len(trials), certificates, jobs)
+    check = check_seconds(pass_seconds, samples) / jobs
+    every = check_all(options, certificates, pass_seconds=pass_seconds, samples=samples, jobs=jobs)
+    epoch = _EPOCH * pass_seconds * allowance.samples
+    return Forecast(
+        {trial.key: (_OTHERS * trial_seconds + epoch * _epochs(trial)) / jobs for trial in trials},
+        {
+            "certify": check * certificates,
+            "verify": check * (certificates if every else min(1, certificates)),
+            "speed": _SPEED * trial_seconds * len(trials),
+            "measure": trial_seconds,
+        },
+        certificates,
+        jobs,
+    )
+
+
+def _epochs(trial: Trial) -> int:
+    return int(getattr(trial.make(), "epochs", 0)) if trial.trains else 0
 
 
 def check_seconds(pass_seconds: float, samples: int) -> float:
     """To count the errors of one file with rounding bounds."""
     return _COUNT * pass_seconds * samples
-
-
-def _told(seconds: float) -> str:
-    return f"{max(1, round(seconds))} seconds" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:.0f} minutes"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,21 @@ from netpact.models import OwnModule
 from netpact.pacts.certification import certify
 from netpact.reports.file_rows import Opening, check_row
 from netpact.reports.rows import Row
+from netpact.runs import Engine, kept_workers
+
+# Whose workers count the errors of one file; None: the process that has the task.
+_WORKERS: ContextVar[Engine | None] = ContextVar("_WORKERS", default=None)
+
+
+@contextmanager
+def counting_by(engine: Engine) -> Iterator[None]:
+    """Within this block, tasks that run in this process have their samples counted by the workers of an engine."""
+    token = _WORKERS.set(engine)
+    try:
+        with kept_workers():
+            yield
+    finally:
+        _WORKERS.reset(token)
 
 
 def choose_certified(rows: Sequence[Row], *, most: int, tolerance: float) -> list[Row]:
@@ -37,7 +54,7 @@ def certify_file(*, source: dict[str, Any], file: str, message: str, delta: floa
     pact = Pact.read(file)
     resume = counts if subject.model is None or source["model"] != "memory" else None
     try:
-        certified = certify(pact, subject.data, delta=delta, model=subject.model, resume=resume)
+        certified = certify(pact, subject.data, delta=delta, model=subject.model, resume=resume, engine=_WORKERS.get())
     except PactError as error:
         return {"refused": str(error)}
     certified.write(Path(file))
@@ -50,7 +67,7 @@ def verify_file(*, source: dict[str, Any], row: dict[str, Any], file: str, messa
     subject = open_subject(source)
     pact = Pact.read(file)
     own = subject.model if isinstance(pact.architecture, OwnModule) else None
-    opening = Opening(model=own)
+    opening = Opening(model=own, engine=_WORKERS.get())
     return {"row": check_row(Row(**row), pact, subject.data, opening).to_json()}
 
 

@@ -19,6 +19,7 @@ MAX_CLASSES = 65_536  # a label beyond this is not a class number but a mistake
 _CHANNELS = (1, 3)
 _CHECK_ROWS = 4096
 _AT_ONCE = 1 << 22
+_IN_CACHE, _FEWEST, _MOST = 1 << 18, 16, 1024
 
 
 def to_array(value: object, *, where: str) -> NDArray[Any]:
@@ -178,9 +179,18 @@ def as_network_input(x: NDArray[Any]) -> NDArray[np.float32]:
     return np.array(x, dtype=np.float32, order="C")
 
 
-def rows_at_once(shape: tuple[int, ...], *, most: int = 1024) -> int:
+def rows_at_once(shape: tuple[int, ...], *, most: int = _MOST) -> int:
     """How many samples of this shape a pass takes at once: 16 MB as float32, and at least one."""
     return max(1, min(most, _AT_ONCE // max(1, math.prod(shape))))
+
+
+def rows_in_cache(shape: tuple[int, ...]) -> int:
+    """How many samples of this shape to run a network on at once, where each result counts by itself: 1 MB as float32.
+
+    What a convolution makes of many images at once leaves the processor's caches, and its memory comes anew from the
+    operating system: ResNet-20 takes six times as long on 1,024 images at once as on 64 and 64 and so on.
+    """
+    return max(_FEWEST, min(_MOST, _IN_CACHE // max(1, math.prod(shape))))
 
 
 def rows(count: int, *, size: int) -> Iterator[slice]:

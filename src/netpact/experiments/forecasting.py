@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from netpact.core.progress import time_words
 from netpact.core.seed import Seed
 from netpact.datasets import Data
 from netpact.experiments.presets import Case
 from netpact.experiments.studying import start_network, train_options
 
-_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _FORWARD_SHARE = 1 / 3  # of a step; each epoch ends with a pass over all samples that has no backward half
 _TIMED = 2  # steps, after a first one that loads and allocates
 
@@ -32,10 +32,11 @@ class Forecast:
         if self.things != "networks":
             if not self.networks:
                 return f"all {self.things} are done already"
-            return f"{self.networks} {self.things} to run: about {_told(self.seconds)} of one processor"
+            return f"{self.networks} {self.things} to run: about {time_words(self.seconds)} of one processor"
         if not self.networks:
             return "all networks are trained and measured already"
-        return f"{self.networks} networks to train: about {_told(self.seconds)} on this machine; measuring comes on top"
+        told = f"{self.networks} networks to train: about {time_words(self.seconds)} on this machine"
+        return f"{told}; measuring comes on top"
 
 
 def forecast_training(waiting: Sequence[tuple[Case, Data]]) -> Forecast:
@@ -73,11 +74,3 @@ def _step_seconds(case: Case, data: Data) -> float:
     for _ in range(_TIMED):
         step()
     return (time.perf_counter() - started) / _TIMED
-
-
-def _told(seconds: float) -> str:
-    if seconds < _MINUTE:
-        return f"{max(seconds, 1):.0f} seconds"
-    if seconds < 2 * _HOUR:
-        return f"{seconds / _MINUTE:.0f} minutes"
-    return f"{seconds / _HOUR:.0f} hours" if seconds < 2 * _DAY else f"{seconds / _DAY:.0f} days"

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from netpact.core.progress import time_words
 from netpact.measurements.passes import Context, Pass
 from netpact.network import PartialMap
 
 _TIMED_SAMPLES, _MANY = 4, 64
 _QUICK, _LONG = 0.01, 1.0  # seconds: a few samples below the first are quick, timing beyond the second ends
-_MINUTE = 60.0
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,7 @@ class Cost:
     def __str__(self) -> str:
         if self.seconds < 1:
             return f"about a second: {self.what}"
-        if self.seconds < 1.5 * _MINUTE:
-            return f"about {self.seconds:.0f} seconds: {self.what}"
-        return f"about {self.seconds / _MINUTE:.0f} minutes: {self.what}"
+        return f"about {time_words(self.seconds)}: {self.what}"
 
 
 @dataclass(frozen=True, eq=False)

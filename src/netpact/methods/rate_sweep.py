@@ -12,6 +12,7 @@ from torch.func import functional_call
 
 from netpact.certificates import risk_bound
 from netpact.core.progress import Progress
+from netpact.datasets.arrays import rows_in_cache
 from netpact.methods.rate_symbols import SoftSymbols
 from netpact.training.evaluation import wrong
 from netpact.training.memory import Memory
@@ -83,7 +84,7 @@ def _try(
 @torch.no_grad()
 def measure(module: nn.Module, symbols: SoftSymbols, data: Memory) -> Standing:
     weights, errors = symbols.weights(), 0
-    for inputs, labels in _batches(data):
+    for inputs, labels in _batches(data, rows_in_cache(data.input_shape)):
         errors += int(wrong(functional_call(module, weights, (inputs,)), labels).sum())
     bits = symbols.estimate_bits()
     return Standing(errors, bits, risk_bound(errors=errors, samples=data.count, code_bits=round(bits), delta=_DELTA))
@@ -109,6 +110,6 @@ def _look(module: nn.Module, symbols: SoftSymbols, data: Memory, *, price: float
     return torch.where(rises < falls, 1.0, -1.0), torch.minimum(rises, falls)
 
 
-def _batches(data: Memory) -> Iterator[tuple[Tensor, Tensor]]:
-    for start in range(0, data.count, _BATCH):
-        yield data.pick(slice(start, start + _BATCH))
+def _batches(data: Memory, size: int = _BATCH) -> Iterator[tuple[Tensor, Tensor]]:
+    for start in range(0, data.count, size):
+        yield data.pick(slice(start, start + size))

@@ -10,6 +10,8 @@ from types import FunctionType
 
 from torch import nn
 
+from netpact.core.installed import is_package
+
 # Code that everybody has: of it only the name is taken.
 _PUBLIC = ("torch", "netpact", "builtins", "typing", "abc")
 _Simple = (int, float, complex, bool, str, bytes, type(None))
@@ -26,7 +28,8 @@ def hash_source(model: nn.Module | Callable[[], nn.Module], module: nn.Module) -
 
     In it are the function that makes the module, the source of every class that is neither torch's nor netpact's and
     of its functions as they are now, and of every part its place, class and plain settings (numbers, texts and lists of
-    them). What such code calls, imports or reads is not. Every entry is preceded by its length.
+    them), also those in an object of an installed package, such as its configuration. What such code calls, imports or
+    reads is not. Every entry is preceded by its length.
 
     model   what the user supplied: the module, or the function or class that makes it
     module  what it makes
@@ -68,13 +71,26 @@ def _functions(members: Mapping[str, object]) -> Iterator[str]:
 
 def _settings(module: nn.Module) -> Iterator[str]:
     for place, part in module.named_modules():
-        kind = type(part)
-        plain = {
-            name: repr(value)
-            for name, value in vars(part).items()
-            if not name.startswith("_") and name != "training" and _is_simple(value)
-        }
-        yield f"{place} {kind.__qualname__} {sorted(plain.items())}"
+        yield f"{place} {type(part).__qualname__} {_plain(part)}"
+        for name, value in sorted(vars(part).items()):
+            if not name.startswith("_") and _configures(value):
+                yield f"{place}.{name} {type(value).__qualname__} {_plain(value)}"
+
+
+def _plain(thing: object) -> list[tuple[str, str]]:
+    return sorted(
+        (name, repr(value))
+        for name, value in vars(thing).items()
+        if not name.startswith("_") and name != "training" and _is_simple(value)
+    )
+
+
+def _configures(value: object) -> bool:
+    """Whether it is an object with settings, of a class in an installed package other than torch."""
+    if isinstance(value, (nn.Module, type, FunctionType)) or not hasattr(value, "__dict__") or _is_public(type(value)):
+        return False
+    home = sys.modules.get(type(value).__module__)
+    return is_package(getattr(home, "__file__", None) or "")
 
 
 def _is_simple(value: object) -> bool:

@@ -14,11 +14,11 @@ from netpact.core.errors import PactError
 from netpact.core.percent import percent
 from netpact.core.progress import Progress
 from netpact.datasets import Data, Samples, as_data
+from netpact.datasets.arrays import rows_in_cache
 from netpact.models import AnyModule
 from netpact.network.rounding.counting import Logits, margins_between, refuse_bad_logits
 from netpact.network.tracing import Network, trace
 
-_BATCH = 512
 _SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # that a summary gives
 
 
@@ -87,7 +87,7 @@ def measure_margins(
     network.check_fits(samples)
     found: list[NDArray[np.float64]] = []
     seen = 0
-    for inputs, labels in samples.batches(_BATCH):
+    for inputs, labels in samples.batches(rows_in_cache(samples.input_shape)):
         logits = network.module(torch.from_numpy(inputs)).double()
         refuse_bad_logits(Logits(logits, torch.zeros_like(logits)), labels, np.arange(seen, seen + len(labels)))
         three = (

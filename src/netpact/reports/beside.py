@@ -12,6 +12,7 @@ from torch import nn
 
 from netpact.coding.format import Pact
 from netpact.core.errors import PactError
+from netpact.datasets.arrays import rows_in_cache
 from netpact.measurements.folded import fold_for_measuring
 from netpact.models import OwnModule
 from netpact.pacts.priors import Base
@@ -75,7 +76,7 @@ def _refuse_other_structure(pact: Pact, network: Network, data: Data, *, where: 
 def _agreement(first: nn.Module, second: nn.Module, data: Data) -> str:
     same = 0
     second = second.float()
-    for inputs, _ in data.train.batches():
+    for inputs, _ in data.train.batches(rows_in_cache(data.input_shape)):
         x = torch.from_numpy(inputs)
         same += int((first(x).argmax(dim=1) == second(x).argmax(dim=1)).sum())
     return f"{100 * same / data.train.count:.1f} % of the training samples"

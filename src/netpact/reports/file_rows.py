@@ -15,6 +15,7 @@ from netpact.coding.format import Pact
 from netpact.core.errors import PactError
 from netpact.core.limits import Limits
 from netpact.datasets import as_samples
+from netpact.datasets.arrays import rows_in_cache
 from netpact.deviations import deviation_bound
 from netpact.models import OwnModule
 from netpact.network.flops import run_sample
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from netpact.coding.format import Compressed
     from netpact.datasets import Data, Samples
     from netpact.pacts.priors import Base
+    from netpact.runs import Engine
 
 _TIMED, _REPEATS = 512, 3  # samples in a timed pass, and passes of which the fastest counts
 _DEVIATION_SAMPLES = 100
@@ -38,6 +40,7 @@ class Opening:
     base: Base | None = None
     base_data: object = None
     limits: Limits = Limits()  # noqa: RUF009
+    engine: Engine | None = None  # whose workers count; None: this process
 
 
 def open_file(path: Path, opening: Opening) -> tuple[Pact, Compressed | None, nn.Module | None, str]:
@@ -90,7 +93,13 @@ def check_row(row: Row, pact: Pact, data: Data, opening: Opening) -> Row:
         return row
     shell = opening.model if isinstance(pact.architecture, OwnModule) else None
     verdict = verify(
-        pact, data, model=shell, base=opening.base, base_data=opening.base_data, max_parameters=opening.limits
+        pact,
+        data,
+        model=shell,
+        base=opening.base,
+        base_data=opening.base_data,
+        max_parameters=opening.limits,
+        engine=opening.engine,
     )
     if verdict.agreed and verdict.certificate is not None:
         return replace(row, agreed=True, test_error=verdict.test_error, sentence=verdict.certificate.sentence())
@@ -141,7 +150,7 @@ def measure_speed(module: nn.Module, samples: Samples) -> float:
 def agreement(one: nn.Module, other: nn.Module, samples: Samples) -> float:
     """The share of the samples that both decide alike."""
     same = 0
-    for inputs, _ in samples.batches():
+    for inputs, _ in samples.batches(rows_in_cache(samples.input_shape)):
         decisions = [module(_as_input(module, inputs)).argmax(dim=1) for module in (one, other)]
         same += int((decisions[0] == decisions[1]).sum())
     return same / samples.count

@@ -10,10 +10,9 @@ from torch import nn
 
 from netpact.core.errors import PactError
 from netpact.datasets import Samples
+from netpact.datasets.arrays import rows_at_once, rows_in_cache
 from netpact.models import Architecture
 from netpact.training.memory import checked_batches
-
-_BATCH_SIZE = 1024
 
 
 def error_rate(module: nn.Module, samples: Samples) -> tuple[int, int]:
@@ -21,8 +20,9 @@ def error_rate(module: nn.Module, samples: Samples) -> tuple[int, int]:
     check_fits(module, samples)
     device = device_of(module)
     errors = seen = 0
+    size = (rows_in_cache if device.type == "cpu" else rows_at_once)(samples.input_shape)
     with _evaluating(module), torch.inference_mode():
-        for batch, batch_labels in checked_batches(samples, _BATCH_SIZE):
+        for batch, batch_labels in checked_batches(samples, size):
             labels = torch.as_tensor(batch_labels, device=device)
             logits = run_network(module, torch.as_tensor(batch, device=device), samples.classes)
             finite = torch.isfinite(logits).all(dim=1)

@@ -72,15 +72,17 @@ def search(options: SearchOptions, run: RunOptions) -> None:
     if options.preset and (options.rounds or options.candidates or options.rates or options.training_steps):
         raise PactError("a preset fixes rounds, candidates, rates and steps", where="--preset", hint="leave them out")
     fixed = find_preset(options.preset) if options.preset else None
+    rounds = fixed.rounds if fixed else options.rounds or None
+    budget = parse_budget(options.budget)
     trials: list[Trial] = []
-    with keeping(results_in(options.out)), _Show(trials) as show:
+    with keeping(results_in(options.out)), _Show(trials, budget if rounds is None else None) as show:
         result = explore(
             options.data or (fixed.data if fixed else ""),
-            budget_seconds=parse_budget(options.budget),
+            budget_seconds=budget,
             seed=fixed.seed if fixed else options.seed,
             out=options.out,
             delta=options.delta,
-            rounds=fixed.rounds if fixed else options.rounds or None,
+            rounds=rounds,
             candidates=fixed.candidates if fixed else options.candidates or None,
             rates=fixed.rates if fixed else options.rates or None,
             training_steps=fixed.training_steps if fixed else options.training_steps or None,
@@ -123,11 +125,12 @@ def _search_picks(options: SearchOptions, run: RunOptions) -> None:
 
 
 class _Show:
-    """The table of trials, and a bar for the one at work."""
+    """The table of trials, how many and what is left of the budget in seconds, and a bar for the one at work."""
 
-    def __init__(self, trials: list[Trial]) -> None:
+    def __init__(self, trials: list[Trial], budget: float | None) -> None:
         self._trials = trials
         self._bar = progress_columns()
+        self._all = self._bar.add_task("trials", total=None, budget=budget)
         self._task = self._bar.add_task("", total=None, visible=False)
         self._live = Live(self._bar, console=people, transient=True, refresh_per_second=2)
 
@@ -141,6 +144,7 @@ class _Show:
     def finished(self, trial: Trial) -> None:
         self._trials.append(trial)
         self._bar.update(self._task, visible=False)
+        self._bar.update(self._all, completed=len(self._trials))
         self._live.update(Group(_table(self._trials), self._bar))
 
     def working(self, name: str, done: int, total: int) -> None:

@@ -7,10 +7,12 @@ names in the code that read files or hide what they do.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -25,6 +27,8 @@ MOST_NUMBERS, MOST_BYTES = 64, 256
 MOST_WHOLE = 256  # tables of sizes are honest, and longer
 _FEW = 8  # entries of a container that need no mention: shapes, sizes, means of three channels
 _WORD_BITS = 64
+_WORD_BYTES = 2  # which of at most 65,536 words it is
+_MOST_WORDS = 1 << 8 * _WORD_BYTES
 _OPAQUE_BYTES = 512  # of an object that shows nothing of what is in it
 _NUMBERS = (bool, int, float, complex, np.number)
 _TELLING = {
@@ -89,7 +93,10 @@ def look_for_constants(module: nn.Module, *, opened: bool = False) -> tuple[str,
     grids = {id(vars(part.grid)) for part in module.modules() if opened and isinstance(part, WholeLayer)}
     tensors = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
     walk = CodeWalk(module)
-    found = sorted(_measure(walk, tensors, grids), key=lambda one: -(one.numbers + one.whole + one.content))
+    found = sorted(
+        _measure(walk, tensors, grids, _known_words(walk.sources)),
+        key=lambda one: -(one.numbers + one.whole + one.content),
+    )
     numbers, whole, content = (sum(getattr(one, name) for one in found) for name in ("numbers", "whole", "content"))
     listed = ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more places" if len(found) > 5 else "")
     if numbers > MOST_NUMBERS or whole > MOST_WHOLE or content > MOST_BYTES:
@@ -102,7 +109,22 @@ def look_for_constants(module: nn.Module, *, opened: bool = False) -> tuple[str,
     return "", tuple(doubts)
 
 
-def _measure(walk: CodeWalk, own: set[int], counted: set[int]) -> Iterable[Constant]:
+def _known_words(files: Iterable[str]) -> frozenset[str]:
+    """Words in the source of installed packages: whoever has the package has them, and one says only which it is.
+
+    Objects that configure a library's modules hold its names for what they set, some hundred bytes that say next to
+    nothing. The source was there before the data; the objects in memory need not have been.
+    """
+    words: set[str] = set()
+    for file in files:
+        try:
+            words.update(re.findall(r"\w+", Path(file).read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError):  # compiled, or in an archive
+            continue
+    return frozenset(words) if len(words) <= _MOST_WORDS else frozenset()
+
+
+def _measure(walk: CodeWalk, own: set[int], counted: set[int], words: frozenset[str]) -> Iterable[Constant]:
     """The constants. Fractions met one by one count once each: a hundred layers with one eps hold one number.
 
     own, counted  tensors and containers that a message holds
@@ -122,7 +144,7 @@ def _measure(walk: CodeWalk, own: set[int], counted: set[int]) -> Iterable[Const
             if id(value) not in own:
                 yield Constant(place, numbers=value.numel())
         elif isinstance(value, (dict, list, tuple, set, frozenset)):
-            if id(value) not in inside and (constant := _measure_container(place, value, inside)) is not None:
+            if id(value) not in inside and (constant := _measure_container(place, value, inside, words)) is not None:
                 yield constant
         elif (size := _buffer_bytes(value)) is not None:
             count = value.size if isinstance(value, (np.ndarray, np.generic)) else 0
@@ -133,14 +155,15 @@ def _measure(walk: CodeWalk, own: set[int], counted: set[int]) -> Iterable[Const
         yield Constant(next(iter(fractions.values())), numbers=len(fractions))
 
 
-def _measure_container(place: str, value: object, inside: set[int]) -> Constant | None:
+def _measure_container(place: str, value: object, inside: set[int], words: frozenset[str]) -> Constant | None:
     """A container of many numbers or texts, with all containers in it; None for a small one."""
     leaves = list(_leaves(value, inside))
     if len(leaves) <= _FEW:
         return None
     whole = sum(1 for leaf in leaves if isinstance(leaf, (int, np.integer)))
     numbers = sum(1 for leaf in leaves if isinstance(leaf, _NUMBERS)) - whole
-    content = sum(len(leaf) for leaf in leaves if isinstance(leaf, (str, bytes)))
+    texts = [leaf for leaf in leaves if isinstance(leaf, (str, bytes))]
+    content = sum(min(len(text), _WORD_BYTES) if text in words else len(text) for text in texts)
     return Constant(place, numbers, whole, content) if numbers or whole or content else None
 
 

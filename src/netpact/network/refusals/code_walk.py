@@ -13,7 +13,6 @@ import gc
 import logging
 import os
 import sys
-import sysconfig
 from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -22,7 +21,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import torch
 from torch import nn
 
-import netpact
+from netpact.core.installed import is_installed, is_package
 
 _MOST_OBJECTS = 1 << 16
 _MADE_AT_RUN_TIME = 1 << 9  # CPython's flag of classes that are no part of the interpreter itself
@@ -47,11 +46,13 @@ class CodeWalk:
 
     names    every name and attribute that the code mentions
     objects  what was reached and is no code, each with the place where it was met
+    sources  files of installed packages that define the classes of those objects
     """
 
     def __init__(self, module: nn.Module) -> None:
         self.names: set[str] = {"forward"}
         self.objects: list[Reached] = []
+        self.sources: set[str] = set()
         self.complete = True
         self._own = {id(part) for part in module.modules()}
         self._seen: set[int] = set()
@@ -113,6 +114,8 @@ class CodeWalk:
             self._queue.extend((place, inner) for inner in inner_objects(value))
             if not _is_library(type(value)):
                 self._queue.append((place, type(value)))
+            else:
+                self.sources |= _sources(type(value))
 
     def _enter_class(self, place: str, kind: type) -> None:
         for base in kind.__mro__:
@@ -210,11 +213,8 @@ def _is_library(thing: type | FunctionType) -> bool:
 
 
 @cache
-def is_installed(file: str) -> bool:
-    """Whether source of this name belongs to Python, to an installed package or to netpact."""
-    if file.startswith("<frozen"):
-        return True
-    paths = sysconfig.get_paths()
-    homes = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    homes.add(os.path.dirname(os.path.abspath(netpact.__file__)))
-    return any(os.path.abspath(file).startswith(home + os.sep) for home in homes)
+def _sources(kind: type) -> frozenset[str]:
+    """Files of installed packages, not of Python itself, that define a class and what it inherits from."""
+    modules = [sys.modules.get(base.__module__) for base in kind.__mro__ if _is_library(base)]
+    files = [getattr(module, "__file__", None) or "" for module in modules]
+    return frozenset(file for file in files if is_package(file))

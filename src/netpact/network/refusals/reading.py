@@ -17,7 +17,7 @@ from types import FrameType
 from torch import nn
 
 from netpact.core.errors import PactError
-from netpact.network.refusals.code_walk import is_installed
+from netpact.core.installed import is_installed
 
 _SOURCES = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib")
 _OTHERS = {
