@@ -215,6 +215,6 @@ def _is_library(thing: type | FunctionType) -> bool:
 @cache
 def _sources(kind: type) -> frozenset[str]:
     """Files of installed packages, not of Python itself, that define a class and what it inherits from."""
-    modules = [sys.modules.get(base.__module__) for base in kind.__mro__ if _is_library(base)]
+    modules = [sys.modules.get(base.__module__) for base in kind.__mro__]
     files = [getattr(module, "__file__", None) or "" for module in modules]
     return frozenset(file for file in files if is_package(file))
