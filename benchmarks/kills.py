@@ -41,7 +41,9 @@ def make_model(log: str, number: int) -> JsonValue:
     data = load_data("digits")
     module = build(parse_model("mlp:16", input_shape=data.input_shape, classes=data.classes))
     initialise(module, Seed(number))
-    trained = train(module, data.train, TrainOptions(epochs=30, learning_rate=0.01, seed=Seed(number).child("training")))
+    trained = train(
+        module, data.train, TrainOptions(epochs=30, learning_rate=0.01, seed=Seed(number).child("training"))
+    )
     pact = certify(seal(compress(trace(trained.module, data), Quantize(bits=4))), data)
     assert pact.certificate is not None
     return {"message": pact.message_sha256, "bound": pact.certificate.bound}

@@ -6,11 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from netpact.core.checks import check_integer
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 
@@ -36,6 +35,8 @@ class Seed:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
     def numpy(self) -> np.random.Generator:
+        import numpy as np  # not above: --help waits for what commands import
+
         return np.random.default_rng(self._word())
 
     def torch(self) -> torch.Generator:

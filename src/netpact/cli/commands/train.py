@@ -17,10 +17,9 @@ from netpact.cli.pruned_training import LotteryOptions, train_ticket
 from netpact.core.errors import PactError
 from netpact.core.files import check_place
 from netpact.core.seed import Seed
-from netpact.datasets import Split
 
 if TYPE_CHECKING:
-    from netpact.datasets import Data
+    from netpact.datasets import Data, Split
     from netpact.training import TrainOptions
 
 # Written out, as the table of recipes comes with torch and --help does not wait for it.
@@ -122,7 +121,7 @@ def train(
 
     Example: netpact train mlp:300-100 --data mnist --epochs 10 --lottery 0.05 --out ticket.safetensors
     """
-    from netpact.datasets import load_data
+    from netpact.datasets import Split, load_data
     from netpact.training import TrainOptions
 
     run.set_threads()
