@@ -85,6 +85,7 @@ READERS = {
     ("models/weights.py", "load"): "the same file's bytes, weights only",
     ("models/tensors.py", "load"): "the same file's bytes, by safetensors",
     ("models/own.py", "import_module"): "the user's own module, by the name that the user gave",
+    ("network/refusals/code_constants.py", "read_text"): "source of installed packages, to refuse what is not in it",
     ("network/refusals/hidden_state.py", "load"): "a function that its caller hands in",
 }
 READING = {
