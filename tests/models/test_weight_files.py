@@ -133,7 +133,7 @@ def test_nothing_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_files_that_are_something_else(tmp_path: Path) -> None:
     torch.save([1, 2], tmp_path / "list.pt")
-    torch.save({"model": {"a": torch.zeros(1)}}, tmp_path / "nested.pt")
+    torch.save({"model": {"a": 1.0}, "epoch": 3}, tmp_path / "nested.pt")
     for name in ("list.pt", "nested.pt"):
         with pytest.raises(PactError, match="something else than named tensors"):
             load_weights(build(MLP), tmp_path / name)
@@ -148,6 +148,23 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         save_weights(build(MLP), tmp_path / "weights.pt")
     with pytest.raises(PactError, match="cannot read the file"):
         load_weights(build(MLP), tmp_path / "absent.safetensors")
+
+
+def test_checkpoints_of_training_loops(tmp_path: Path) -> None:
+    trained, path = build(MLP, seed=Seed(2)), tmp_path / "checkpoint.pth"
+    optimizer = torch.optim.Adam(trained.parameters())
+    sum(tensor.sum() for tensor in trained.parameters()).backward()  # type: ignore[union-attr]
+    optimizer.step()
+    beside = {"epoch": 4, "optimizer": optimizer.state_dict(), "scheduler": {}}
+    for prefix in ("", "module.", "_orig_mod."):
+        state = {prefix + name: tensor for name, tensor in trained.state_dict().items()}
+        torch.save({"model": state, **beside}, path)
+        module = build(MLP)
+        load_weights(module, path)
+        assert same(module, trained)
+    torch.save({"model": trained.state_dict(), "average": trained.state_dict(), **beside}, path)
+    with pytest.raises(PactError, match="several sets of named tensors: model, average"):
+        load_weights(build(MLP), path)
 
 
 def test_a_cut_file_is_refused_at_every_length(tmp_path: Path) -> None:

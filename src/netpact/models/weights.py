@@ -46,7 +46,15 @@ def load_weights(module: nn.Module, path: str | Path) -> None:
     read = READERS.get(as_path(path).suffix)
     if read is None:
         raise one_of(Path(path).suffix, READERS, option=f"file name ending of {path}")
-    fill_module(module, read(path), where=str(path))
+    tensors = read(path)
+    fill_module(module, _without_wrapper(tensors, module), where=str(path))
+
+
+def _without_wrapper(tensors: dict[str, torch.Tensor], module: nn.Module) -> dict[str, torch.Tensor]:
+    """Of a module that was saved inside another one (DataParallel, torch.compile, Lightning), its own names."""
+    inner = {name.partition(".")[2]: tensor for name, tensor in tensors.items()}
+    wrappers = {name.partition(".")[0] for name in tensors}
+    return inner if len(wrappers) == 1 and inner.keys() == module.state_dict().keys() else tensors
 
 
 def load_model(path: str | Path, *, max_parameters: Limits | int = MAX_PARAMETERS) -> nn.Module:
@@ -101,9 +109,21 @@ def _read_torch(path: str | Path) -> dict[str, torch.Tensor]:
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, IndexError, AttributeError) as error:
         first_line = str(error).partition("\n")[0]
         raise PactError(f"not a file of plain weights: {first_line}", where=str(path), hint=hint) from error
-    if not isinstance(loaded, Mapping) or not all(isinstance(value, torch.Tensor) for value in loaded.values()):
-        raise PactError("the file holds something else than named tensors", where=str(path), hint=hint)
+    if not _are_tensors(loaded):
+        # A checkpoint of a training loop: the weights stand beside the optimizer's state, the epoch and the like.
+        inner = {str(name): value for name, value in loaded.items()} if isinstance(loaded, Mapping) else {}
+        found = [name for name, value in inner.items() if value and _are_tensors(value)]
+        if len(found) != 1:
+            what = (
+                f"several sets of named tensors: {', '.join(found)}" if found else "something else than named tensors"
+            )
+            raise PactError(f"the file holds {what}", where=str(path), hint=hint)
+        loaded = inner[found[0]]
     return {str(name): value for name, value in loaded.items()}
+
+
+def _are_tensors(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(tensor, torch.Tensor) for tensor in value.values())
 
 
 READERS: dict[str, Callable[[str | Path], dict[str, torch.Tensor]]] = {
