@@ -31,6 +31,7 @@ from netpact.methods.ternary_search import (
     search_signs,
 )
 from netpact.network import Network
+from netpact.network.folding import fold_norms
 from netpact.pacts.priors import Base
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class HeadOnBase:
         body = self._encode_base(network, head.name)
         counted = samples if body.split is None else set_aside(samples, body.split)[1]
         module = load_module(body, copy.deepcopy(network.module), self.base)
+        module = fold_norms(network, module.double())[0].float()  # the same features, sooner
         features, labels = self._features(module, head.name, counted, progress)
         flips = Flips(features, labels, classes=head.shape[0], image=head_image(body.architecture, head.name))
         # The base's own head may be about other classes: the search starts from nothing.
