@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from cli.fresh_process import run_fresh
 from torch import nn
 
 import netpact
@@ -100,6 +102,24 @@ def test_from_base_to_verdict(
     assert verify(pact, sample, model=classifier, base=weights, base_data=others).agreed
     module = pact.to_module(classifier(), base=base)
     assert np.array_equal(module.get_parameter("backbone.3.weight").numpy(), base.tensors["3.weight"])
+
+
+def test_file_data_and_base_are_enough_in_a_fresh_process(
+    pact: netpact.Pact, sample: Data, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the base another number of classes and another input size; of the module its code."""
+    arrays: dict[str, Any] = {}
+    for part, samples in (("train", sample.train), ("test", sample.test)):
+        assert samples is not None
+        arrays[f"x_{part}"], arrays[f"y_{part}"] = next(iter(samples.batches(samples.count)))
+    np.savez(tmp_path / "sample.npz", **arrays)
+    pact.write(tmp_path / "net.pact")
+    assert pact.certificate is not None
+    here = [str(Path(netpact.__file__).parents[1]), *(str(Path(__file__).parents[up]) for up in (2, 1))]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(here))
+    given = ("--data", "sample.npz", "--model", pact.certificate.module, "--base", str(weights))
+    done = run_fresh("verify", "net.pact", *given, folder=tmp_path)
+    assert "agreed" in done.stdout + done.stderr
 
 
 def test_lies_and_other_things_are_refused(pact: netpact.Pact, sample: Data, base: Base, others: ArraySamples) -> None:
