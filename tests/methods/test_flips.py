@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from netpact.network import Network, count_errors, trace
 from netpact.pacts.certification import certify
 
 
-def slow_errors(features: NDArray[np.int64], labels: NDArray[np.int64], signs: NDArray[np.int8]) -> int:
+def slow_errors(features: NDArray[np.int64], labels: NDArray[np.int64], signs: NDArray[Any]) -> int:
     """Whole numbers only, one sample after the other; a tie is an error."""
     wrong = 0
     for row, label in zip(features.tolist(), labels.tolist(), strict=True):
@@ -48,6 +49,23 @@ def test_the_cost_of_every_move_is_that_of_making_it(seed: int) -> None:
                 moved = signs.copy()
                 moved[row, column] = state
                 assert costs[state + 1, place] == slow_errors(features, labels, moved)
+
+
+def test_signs_are_added_to_logits_that_are_there_already() -> None:
+    """An offset is a further feature of its own for each class, which no move touches."""
+    random = np.random.default_rng(1)
+    features, labels = random.integers(-3, 4, (50, 6)), random.integers(0, 3, 50)
+    own, signs = random.integers(-4, 5, (3, 6)), random.integers(-1, 2, (3, 6)).astype(np.int8)
+    known = Flips(features.astype(np.float32), labels, classes=3, offset=(own @ features.T).astype(np.float32))
+    logits = known.logits(signs)
+    assert known.errors(logits) == slow_errors(features, labels, own + signs)
+    assert known.errors(logits) != slow_errors(features, labels, signs)
+    costs = flips._move_costs(known, signs, logits, 1, np.arange(6), 0.0)
+    for state in (-1, 0, 1):
+        for column in range(6):
+            moved = signs.copy()
+            moved[1, column] = state
+            assert costs[state + 1, column] == slow_errors(features, labels, own + moved)
 
 
 @pytest.mark.parametrize("fill", [-1, 0, 1])

@@ -12,9 +12,9 @@ import pytest
 from torch import nn
 
 from netpact.cli.app import run
-from netpact.coding.format import Compressed, seal
+from netpact.coding.format import Compressed, Pact, seal
 from netpact.coding.format.message import measure_message
-from netpact.coding.forms import Relative, Ternary, TernaryMap, Zero
+from netpact.coding.forms import Difference, Relative, Ternary, TernaryMap, Zero
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.datasets import ArraySamples, Data, Split, set_aside
@@ -128,6 +128,42 @@ def test_with_a_helper_only_the_certified_samples_are_searched_on(digits: Data) 
     assert (stated.prior, stated.samples) == ("data-dependent", set_aside(train_part, split)[1].count)
 
 
+def test_signs_are_added_to_the_base_head(digits: Data, sample: Data, network: Network) -> None:
+    x, y = next(iter(digits.train.batches(600)))
+    others = ArraySamples(x, y, "others", 10)
+    module = train(fresh(digits), others, TrainOptions(epochs=5, learning_rate=0.01)).module
+    same = base_of(module, name="same classes")
+
+    def bound(method: Any) -> tuple[Compressed, float]:
+        small = compress(network, method, samples=sample.train, arithmetic="float64")
+        certified = certify(Pact.from_bytes(seal(small).to_bytes()), sample, base=same, base_data=others)
+        assert verify(certified, sample, base=same, base_data=others).agreed
+        assert certified.certificate is not None
+        return small, certified.certificate.bound
+
+    small, corrected = bound(HeadOnBase(same, steps=150, restarts=2, keep_head=True))
+    head = small.tensors[f"{HEAD}.weight"]
+    assert isinstance(head.form, Difference)
+    assert isinstance(head.form.inner, TernaryMap)
+    step, decoded = head.form.inner.step.value, seal(small).to_module(base=same)
+    signs = head.symbols.reshape(head.shape)
+    assert 1 <= np.count_nonzero(signs) < 40
+    for name, tensor in decoded.named_parameters():
+        moved = step * signs if name == f"{HEAD}.weight" else 0.0
+        assert np.array_equal(tensor.numpy(), same.tensors[name].astype(np.float64) + moved), name
+    unchanged, alone = bound(HeadOnBase(same, steps=1, restarts=1, bit_price=1e5, keep_head=True))
+    assert all(isinstance(tensor.form, Relative) for tensor in unchanged.tensors.values())
+    assert corrected < alone - 0.01, f"{alone} -> {corrected}"
+
+
+def test_a_head_that_is_kept_must_be_there(base: Base, network: Network, sample: Data) -> None:
+    """For other classes, or another number of them, a new head is needed."""
+    tensors = {**base.tensors, f"{HEAD}.weight": base.tensors[f"{HEAD}.weight"][:7]}
+    fewer = Base("fewer classes", tensors)
+    with pytest.raises(PactError, match=r"it lacks fc1.weight \(10, 48\), and all parameters are taken from it"):
+        compress(network, HeadOnBase(fewer, keep_head=True), samples=sample.train)
+
+
 def test_refusals(base: Base, network: Network, sample: Data) -> None:
     with pytest.raises(PactError, match="head-on-base: this method searches on the training samples"):
         compress(network, HeadOnBase(base))
@@ -149,6 +185,7 @@ def test_refusals(base: Base, network: Network, sample: Data) -> None:
         ({"restarts": True}, "restarts"),
         ({"bit_price": -1.0}, "bit_price"),
         ({"seed": -1}, "seed"),
+        ({"keep_head": 1}, "keep_head"),
     ],
 )
 def test_bad_options_die_at_construction(base: Base, options: dict[str, Any], where: str) -> None:
@@ -160,6 +197,8 @@ def test_bad_options_die_at_construction(base: Base, options: dict[str, Any], wh
 def test_by_name(base: Base) -> None:
     method = make_method("head-on-base", {"steps": "7", "bit_price": "0.5"}, base=base)
     assert repr(method) == "HeadOnBase(base='ground', steps=7, restarts=2, bit_price=0.5, seed=0)"
+    kept = make_method("head-on-base", {"keep_head": "true"}, base=base)
+    assert repr(kept).endswith("seed=0, keep_head=True)")
     with pytest.raises(PactError, match="head-on-base encodes a network against a base network, and there is none"):
         make_method("head-on-base", {})
     wrong: Any = "ground.safetensors"

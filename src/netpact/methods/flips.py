@@ -41,20 +41,24 @@ class Flips:
         *,
         classes: int,
         image: tuple[int, int] = (1, 1),
+        offset: NDArray[np.float32] | None = None,
     ) -> None:
-        """`image`: rows and columns of the maps that the features are; they decide how signs are coded."""
+        """image   rows and columns of the maps that the features are; they decide how signs are coded
+        offset  logits without any sign, a row for each class: those of a head that the signs are added to
+        """
         self.code = SignCode((classes, features.shape[1]), rows=image[0], columns=image[1])
         self.columns = np.ascontiguousarray(features.T)  # one row for each feature
         self.labels = labels
         self.classes = classes
         self.samples = len(labels)
+        self._offset = offset
         self._all = np.arange(self.samples)
         self._reach = 2 * float(np.abs(features).max(initial=0.0))  # the most that one move changes a logit by
 
     def logits(self, signs: NDArray[np.int8]) -> NDArray[np.float32]:
         """One row for each class: a row is contiguous, and all that is done here goes row by row."""
         product: NDArray[np.float32] = signs.astype(np.float32) @ self.columns
-        return product
+        return product if self._offset is None else product + self._offset
 
     def errors(self, logits: NDArray[np.float32]) -> int:
         rivals, own = self._rivals(logits)

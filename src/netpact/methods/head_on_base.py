@@ -12,6 +12,7 @@ from torch import nn
 
 from netpact.coding.format import Compressed
 from netpact.coding.format.loading import load_module
+from netpact.core.checks import check_flag
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import set_aside
@@ -20,6 +21,7 @@ from netpact.methods.base_tensors import all_tensors, code_by_base, list_some, u
 from netpact.methods.feature_cache import FeatureCache
 from netpact.methods.fitting import zero_tensor
 from netpact.methods.flips import Flips
+from netpact.methods.head_correction import Head, add_correction, search_correction
 from netpact.methods.method import METHODS
 from netpact.methods.relative import QuantizeDifference
 from netpact.methods.size_knobs import SizeKnob
@@ -51,11 +53,15 @@ class HeadOnBase:
     may tell other classes, and any number of them. Features are real numbers, so run the result in float64, where near
     ties are rare: compress(..., arithmetic="float64").
 
+    With keep_head the base's last layer stays, for a base that tells the same classes: the signs, times a step, are
+    added to it, and the search starts from none.
+
     base       the network that was there before the data; it is not written into the file, but a helper's split is
     steps      changes tried in each restart
     restarts   independent searches; the one with the lowest bound is kept
     bit_price  how dear a bit is compared with what the bound says; below 1 gives larger messages with fewer errors
     seed       of the search; the result is in the message, so the seed is not
+    keep_head  whether the base's own last layer is kept, and the signs are added to it
     cache      folder for the base's features, which are computed once for the same base, module and samples; default:
                one below netpact's cache folder; none: no folder
     """
@@ -66,6 +72,7 @@ class HeadOnBase:
     bit_price: float = 1.0
     seed: int = 0
     cache: str = ""
+    keep_head: bool = False
     name: ClassVar[str] = "head-on-base"
     knobs: ClassVar[tuple[SizeKnob, ...]] = (SizeKnob("bit_price", (0.3, 1.0, 3.0)),)
 
@@ -74,11 +81,13 @@ class HeadOnBase:
         QuantizeDifference(self.base)
         self._search()
         FeatureCache(self.cache)
+        check_flag(self.keep_head, where="keep_head")
 
     def __repr__(self) -> str:
+        kept = ", keep_head=True" if self.keep_head else ""
         return (
             f"HeadOnBase(base={self.base.name!r}, steps={self.steps}, restarts={self.restarts}, "
-            f"bit_price={self.bit_price}, seed={self.seed})"
+            f"bit_price={self.bit_price}, seed={self.seed}{kept})"
         )
 
     def compress(
@@ -101,7 +110,11 @@ class HeadOnBase:
         module = load_module(body, copy.deepcopy(network.module), self.base)
         module = fold_norms(network, module.double())[0].float()  # the same features, sooner
         features, labels = self._features(module, head.name, counted, progress)
-        flips = Flips(features, labels, classes=head.shape[0], image=head_image(body.architecture, head.name))
+        image = head_image(body.architecture, head.name)
+        if self.keep_head:
+            last = Head(*_linear(module, head.name), features, labels, image)
+            return add_correction(body, head.name, search_correction(last, self._search(), progress), image)
+        flips = Flips(features, labels, classes=head.shape[0], image=image)
         # The base's own head may be about other classes: the search starts from nothing.
         signs = search_signs(flips, np.zeros(head.shape), self._search(), progress)
         return replace_head(body, head.name, signs)
@@ -110,8 +123,9 @@ class HeadOnBase:
         return TernarySearch(steps=self.steps, restarts=self.restarts, bit_price=self.bit_price, seed=self.seed)
 
     def _encode_base(self, network: Network, head: str) -> Compressed:
-        """The base itself, as a difference of zero; buffers that it lacks as they are, the head as zeros for now."""
-        own = {f"{head}.{name}" for name, _ in network.module.get_submodule(head).named_parameters()}
+        """The base itself, as a difference of zero; buffers that it lacks as they are, a new head as zeros for now."""
+        parts = () if self.keep_head else network.module.get_submodule(head).named_parameters()
+        own = {f"{head}.{name}" for name, _ in parts}
         shapes = {name: tuple(tensor.shape) for name, tensor in all_tensors(network.module).items()}
         missing = [
             f"{name} {shapes[name]}"
@@ -120,8 +134,8 @@ class HeadOnBase:
         ]
         if missing:
             raise PactError(
-                f"it lacks {list_some(missing)}, and all parameters but those of the last layer, {head}, are taken "
-                "from it",
+                f"it lacks {list_some(missing)}, and all parameters"
+                f"{'' if self.keep_head else f' but those of the last layer, {head},'} are taken from it",
                 where=f"base {self.base.name}",
                 hint="quantize-difference encodes what a base lacks by itself",
             )
@@ -132,3 +146,11 @@ class HeadOnBase:
         self, module: nn.Module, head: str, samples: Samples, progress: Progress | None
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         return FeatureCache(self.cache).features(module, head, samples, progress)
+
+
+def _linear(module: nn.Module, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weight and bias of a linear layer; zeros where it has no bias."""
+    layer = module.get_submodule(name)
+    weight = layer.get_parameter("weight").detach().numpy().astype(np.float64)
+    bias = dict(layer.named_parameters()).get("bias")
+    return weight, np.zeros(len(weight)) if bias is None else bias.detach().numpy().astype(np.float64)
