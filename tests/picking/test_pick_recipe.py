@@ -101,6 +101,6 @@ def test_other_bytes_are_refused(content: Any) -> None:
 
 def test_a_later_learner_is_named() -> None:
     content = bytearray(replace(PickRecipe(), width=5).to_bytes())
-    content[0] |= 0x20
-    with pytest.raises(PactError, match="learner version 1"):
+    content[0] |= 0x40
+    with pytest.raises(PactError, match="learner version 2"):
         PickRecipe.from_bytes(bytes(content))

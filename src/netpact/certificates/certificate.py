@@ -8,6 +8,7 @@ from types import MappingProxyType, ModuleType
 from typing import ClassVar
 
 from netpact.certificates import wording
+from netpact.certificates.base import BASE_FIELDS, check_base
 from netpact.certificates.bound import FORMS, risk_bound
 from netpact.certificates.helper import Helper
 from netpact.certificates.inputs import (
@@ -70,7 +71,7 @@ class Certificate(Statement):
     layout: ClassVar[Layout] = Layout(
         groups={
             "data": {"name": "data_name", "fingerprint": "data_fingerprint"},
-            "base": {"name": "base_name", "sha256": "base_sha256", "data_fingerprint": "base_data_fingerprint"},
+            "base": BASE_FIELDS,
             "module_code": {"sha256": "module_sha256"},
             "copies": {"number": "copies", "repeats": "repeats"},
             "order": {"fixed_by": "order", "source": "order_source"},
@@ -203,16 +204,7 @@ class Certificate(Statement):
             if self.base_name or self.base_sha256 or self.base_data_fingerprint:
                 raise PactError(f"prior {self.prior!r} does not go with a base network", where="prior")
             return
-        check_name(self.base_name, name="base_name")
-        hex_digest(self.base_sha256, name="base_sha256")
-        if self.base_data_fingerprint:
-            check_fingerprint(self.base_data_fingerprint, name="base_data_fingerprint")
-        if self.base_data_fingerprint == self.data_fingerprint:
-            raise PactError(
-                "the base network was trained on the data of this certificate",
-                where="base_data_fingerprint",
-                hint="a base has to come from other data",
-            )
+        check_base(self)
 
     def _check_helper(self) -> None:
         if (self.prior == "data-dependent") != isinstance(self.helper, Helper):

@@ -7,13 +7,14 @@ from types import ModuleType
 from typing import ClassVar
 
 from netpact.certificates import selection_wording as wording
+from netpact.certificates.base import BASE_FIELDS, check_base
 from netpact.certificates.inputs import MAX_SAMPLES, check_share, failure_probability, hex_digest, make_plain
 from netpact.certificates.json_form import Layout
 from netpact.certificates.length import code_bits as count_code_bits
 from netpact.certificates.names import check_fingerprint, check_name, check_version
 from netpact.certificates.selections import selection_bound
 from netpact.certificates.statement import Statement
-from netpact.core.checks import check_flag, check_integer, check_number
+from netpact.core.checks import check_flag, check_instance, check_integer, check_number
 from netpact.core.errors import PactError
 
 
@@ -28,9 +29,13 @@ class SelectionCertificate(Statement):
     subset_bound    what the picked samples prove as a message, without the recipe's preference property
     hold_out_bound  from the test samples, with 0 bits; holds if they were used in no choice. None without test samples
     message_bytes, message_sha256, code_bits  of the recipe
+    base_name, base_sha256, base_data_fingerprint  of the integer network whose activations are the features: the hash
+             of its message, and of what it was trained on as far as that is known; all "" without a base
     """
 
-    layout: ClassVar[Layout] = Layout(numbers=("selected", "train_error"))
+    layout: ClassVar[Layout] = Layout(
+        groups={"base": BASE_FIELDS}, optional=("base",), numbers=("selected", "train_error")
+    )
     words: ClassVar[ModuleType] = wording
     counted: ClassVar[str] = "errors"
 
@@ -53,6 +58,9 @@ class SelectionCertificate(Statement):
     test_fingerprint: str | None
     hold_out_bound: float | None
     netpact_version: str
+    base_name: str = ""
+    base_sha256: str = ""
+    base_data_fingerprint: str = ""
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -75,6 +83,10 @@ class SelectionCertificate(Statement):
         check_integer(self.classes, where="classes", least=2)
         check_integer(self.copies, where="copies", least=0, most=MAX_SAMPLES)
         check_flag(self.repeats, where="repeats")
+        for name in BASE_FIELDS.values():
+            check_instance(getattr(self, name), str, where=name)
+        if any(getattr(self, name) for name in BASE_FIELDS.values()):
+            check_base(self)
         self._check_test()
 
     def _check_test(self) -> None:
@@ -87,6 +99,11 @@ class SelectionCertificate(Statement):
         errors = check_integer(self.test_errors, where="test_errors", least=0, most=samples)
         check_fingerprint(self.test_fingerprint, name="test_fingerprint")
         check_share(self.hold_out_bound, where="hold_out_bound", counted=errors, samples=samples)
+
+    @property
+    def prior(self) -> str:
+        """What was fixed before the data: a key of PRIORS."""
+        return "transfer" if self.base_sha256 else "data-free"
 
     @property
     def selected(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netpact.certificates.base import base_condition, base_declaration, base_premise
 from netpact.certificates.names import quote
 from netpact.certificates.wording import DIGITS_SHOWN
 from netpact.core.percent import confidence, percent_up
@@ -27,6 +28,8 @@ def assumptions(certificate: SelectionCertificate) -> tuple[str, ...]:
         f"delta = {certificate.delta!r} was chosen before training.",
         "Arithmetic: the learner computes with integers, so every machine picks the same samples.",
     )
+    if certificate.base_sha256:
+        premises += (base_premise(certificate),)
     if certificate.repeats:
         premises += ("The distribution itself repeats values: a sample equal to another one was drawn all the same.",)
     elif certificate.copies:
@@ -41,6 +44,8 @@ def declarations(certificate: SelectionCertificate) -> tuple[str, ...]:
         "Nothing outside the recipe was chosen by looking at the training data: no input scaling, no features, no "
         "removal of samples.",
     )
+    if certificate.base_sha256:
+        declared += (base_declaration(certificate),)
     if certificate.test_errors is not None:
         declared += (
             "The test samples were used neither in training nor in any choice; if they were, the test error and the "
@@ -51,8 +56,12 @@ def declarations(certificate: SelectionCertificate) -> tuple[str, ...]:
 
 def sentence(certificate: SelectionCertificate) -> str:
     """The statement in one sentence: the confidence rounded down, the error rate rounded up."""
-    start = "If the distribution itself repeats values, with" if certificate.repeats else "With"
+    premises = [base_condition(certificate)] if certificate.base_sha256 else []
+    premises += ["the distribution itself repeats values"] if certificate.repeats else []
+    start = f"If {', and '.join(premises)}, with" if premises else "With"
     left_out = 0 if certificate.repeats else certificate.copies
+    base = certificate.base_sha256
+    features = f", on features of the base (sha256 {base[:DIGITS_SHOWN]}...)," if base else ""
     copies = f" ({left_out:,} exact copies were left out)" if left_out else ""
     held_out = (
         ""
@@ -63,9 +72,9 @@ def sentence(certificate: SelectionCertificate) -> str:
     return (
         f"{start} probability at least {confidence(certificate.delta)} over the draw of the {certificate.samples:,} "
         f"training samples of {quote(certificate.data_name)}{copies}, the classifier that the recipe (sha256 "
-        f"{certificate.message_sha256[:DIGITS_SHOWN]}..., {certificate.message_bytes} bytes) makes from them errs on "
-        f"at most {percent_up(certificate.bound)} of new samples from the same distribution (sample compression: "
-        f"{certificate.picked:,} samples picked, {certificate.errors:,} of the others wrong). The picked samples as a "
-        f"message, on the same samples: {percent_up(certificate.subset_bound)}.{held_out} Each holds separately with "
-        "that probability."
+        f"{certificate.message_sha256[:DIGITS_SHOWN]}..., {certificate.message_bytes} bytes) makes from them{features} "
+        f"errs on at most {percent_up(certificate.bound)} of new samples from the same distribution (sample "
+        f"compression: {certificate.picked:,} samples picked, {certificate.errors:,} of the others wrong). "
+        f"The picked samples as a message, on the same samples: {percent_up(certificate.subset_bound)}.{held_out} Each "
+        "holds separately with that probability."
     )

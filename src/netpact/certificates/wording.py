@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netpact.certificates.as_run_wording import as_run_by, near_tie_caution, program_declaration, program_premise
+from netpact.certificates.base import base_condition, base_declaration, base_premise
 from netpact.certificates.names import quote
 from netpact.certificates.program import WHOLE
 from netpact.core.percent import confidence, percent_up
@@ -55,10 +56,7 @@ def assumptions(certificate: Certificate) -> tuple[str, ...]:
     if certificate.module:
         premises += (f"The module {_module(certificate)} was fixed before the data.",)
     if certificate.prior == "transfer":
-        premises += (
-            f"The base network {quote(certificate.base_name)} (sha256 {certificate.base_sha256}) was fixed before the "
-            "sample was drawn, and does not depend on it.",
-        )
+        premises += (base_premise(certificate),)
     if certificate.helper is not None:
         helper = certificate.helper
         premises += (
@@ -106,11 +104,7 @@ def declarations(certificate: Certificate) -> tuple[str, ...]:
     if certificate.module:
         declared += (f"The code of the module {_module(certificate)} holds nothing learned from the training data.",)
     if certificate.prior == "transfer":
-        source = certificate.base_data_fingerprint or "data that are not named"
-        declared += (
-            f"The base network {quote(certificate.base_name)} was trained on {source}, none of which are samples of "
-            f"{quote(certificate.data_name)}, and was not chosen among several by looking at them.",
-        )
+        declared += (base_declaration(certificate),)
     if certificate.helper is not None:
         helper = certificate.helper
         declared += (
@@ -235,7 +229,7 @@ def _own_code(certificate: Certificate) -> str:
 
 def _prior(certificate: Certificate) -> str:
     if certificate.prior == "transfer":
-        return f"the base network {quote(certificate.base_name)} was fixed before the data"
+        return base_condition(certificate)
     if certificate.helper is not None:
         helper = certificate.helper
         return f"the helper network {quote(helper.name)} was computed from {helper.samples:,} other samples alone"

@@ -13,14 +13,23 @@ from netpact.core.errors import PactError, printable
 from netpact.core.percent import percent_up
 
 if TYPE_CHECKING:
+    from netpact.cli.options import BaseOptions
     from netpact.cli.statement_page import StatementPage
+    from netpact.core.limits import Limits
     from netpact.exploration import Trial
 
 _LATEST = 12
 
 
 def search_for_picks(
-    data: str, *, out: Path, budget_seconds: float, rounds: int | None, delta: float, as_json: bool
+    data: str,
+    *,
+    out: Path,
+    budget_seconds: float,
+    rounds: int | None,
+    delta: float,
+    ground: BaseOptions,
+    as_json: bool,
 ) -> None:
     from netpact.exploration import search_picks
 
@@ -41,6 +50,8 @@ def search_for_picks(
             budget_seconds=budget_seconds,
             rounds=rounds,
             delta=delta,
+            base=ground.base,
+            base_data=ground.base_data or None,
             progress=tell,
             working=lambda done, total: bars.update(picked, completed=done, total=total, visible=True),
         )
@@ -66,14 +77,29 @@ def _table(trials: list[Trial]) -> Table:
     return table
 
 
-def verify_picks(file: Path, data: str, show: StatementPage, *, as_json: bool) -> int:
-    """Exit codes as for other files: 0 agreed, 1 refused, 3 agreed but contradicted."""
+def verify_picks(
+    file: Path,
+    data: str,
+    ground: BaseOptions,
+    limits: Limits,
+    show: StatementPage,
+    *,
+    as_json: bool,
+) -> int:
+    """Exit codes as for other files: 0 agreed, 1 refused, 3 agreed but contradicted. It always trains again."""
     from netpact.datasets import load_data
     from netpact.picking import Picked, verify_picked
 
     picked, source = Picked.read(file), load_data(data)
     with progress_bar("picking again") as bar:
-        verdict = verify_picked(picked, source, progress=bar)
+        verdict = verify_picked(
+            picked,
+            source,
+            base=ground.base,
+            base_data=ground.base_data or None,
+            max_parameters=limits,
+            progress=bar,
+        )
     people.print(str(verdict), style=verdict_style(verdict), soft_wrap=True)
     if picked.certificate is not None:
         show.write({"selection": picked.certificate}, file=file, verdicts={"selection": verdict})

@@ -17,6 +17,7 @@ import numpy as np
 
 from netpact.certificates import code_bits, selection_bound
 from netpact.certificates.inputs import failure_probability
+from netpact.coding.format import Pact
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
@@ -26,15 +27,19 @@ from netpact.datasets import Data, Samples, as_data, as_samples
 from netpact.exploration.clock import Clock
 from netpact.exploration.trials import Trial
 from netpact.layers.oriented import MAX_CELL
-from netpact.picking import Picked, PickRecipe, pick, verify_picked
-from netpact.picking.certifying import Drawn, draw_samples
-from netpact.picking.recipe import ORIENTED, PIXELS, allowed_most
+from netpact.picking import FeatureBase, Picked, PickRecipe, verify_picked
+from netpact.picking.base import as_feature_base
+from netpact.picking.certifying import Drawn, draw_samples, find_origin, pick_drawn
+from netpact.picking.features import check_inputs
+from netpact.picking.recipe import BASE, ORIENTED, PIXELS, allowed_most
 
 BEST = "best.pick"
 _FEW = 4000  # samples that recipes are compared on
 _COMPARED = 300  # samples whose distances say how wide the kernel starts
 _START_WIDTH = 0.3  # of the median squared distance
 _GROWTH = 1.6  # of the time of a run with the samples, as an exponent: for what is set aside
+_LOGITS = (0, 6, 10)  # where scores start: at 0, or at a base's logits with so much weight
+_STEPS = {PIXELS: {"bits": 1}, ORIENTED: {"orientations": 4, "inhibition": 1}, BASE: {"start": 1}}
 _STRIDES = ((4, 2), (6, 3), (8, 4), (10, 5), (6, 4), (8, 3))  # cell and stride
 
 
@@ -70,11 +75,14 @@ def search_picks(
     budget_seconds: float = 600.0,
     rounds: int | None = None,
     delta: float = 0.05,
+    base: FeatureBase | Pact | str | Path | None = None,
+    base_data: object = None,
     progress: Callable[[Trial], None] | None = None,
     working: Progress | None = None,
 ) -> PickSearch:
     """Search, write out/best.pick with its certificate and out/ledger.json.
 
+    base      an integer network from other data: features are what its layers read. base_data: what it was trained on
     rounds    of changes of all settings, instead of the budget: the same file every time
     progress  called after every trial
     working   picks of the runs on all samples
@@ -85,11 +93,12 @@ def search_picks(
         check_integer(rounds, where="rounds", least=0)
     folder, clock = as_path(out, where="out"), Clock(budget_seconds if rounds is None else None)
     check_place(folder / BEST)
-    source = as_data(data)
-    bench = _Bench(source, delta, clock, progress)
+    source, ground = as_data(data), as_feature_base(base)
+    told = find_origin(ground, base_data, source)
+    bench = _Bench(source, delta, clock, progress, ground)
     best = _climb(bench, rounds)
-    picked = _run_whole(bench, best, source, delta, working)
-    file, note = _place(folder, picked, source, delta)
+    picked = _run_whole(bench, best, told, working)
+    file, note = _place(folder, picked, bench)
     result = PickSearch(picked, file, tuple(bench.ledger), clock.elapsed() / 60, note)
     write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())
     return result
@@ -98,8 +107,15 @@ def search_picks(
 class _Bench:
     """Runs recipes on few samples, each once."""
 
-    def __init__(self, data: Data, delta: float, clock: Clock, progress: Callable[[Trial], None] | None) -> None:
-        self.data, self.delta, self.clock, self._progress = data, delta, clock, progress
+    def __init__(
+        self,
+        data: Data,
+        delta: float,
+        clock: Clock,
+        progress: Callable[[Trial], None] | None,
+        base: FeatureBase | None,
+    ) -> None:
+        self.data, self.delta, self.clock, self._progress, self.base = data, delta, clock, progress, base
         few = min(_FEW, data.train.count)
         self.few = replace(data, train=_first(data, few), test=None)
         self.ledger: list[Trial] = []
@@ -123,11 +139,11 @@ class _Bench:
 
     def draw(self, recipe: PickRecipe) -> Drawn:
         """Features are computed once for all recipes that differ in what comes after."""
-        key = replace(recipe, width=0, margin=0, steps=0, most=0).to_bytes()
+        key = replace(recipe, width=0, margin=0, steps=0, start=0, most=0).to_bytes()
         if key not in self._drawn:
             if len(self._drawn) >= 4:
                 self._drawn.pop(next(iter(self._drawn)))
-            self._drawn[key] = draw_samples(self.few, recipe, repeats=False)
+            self._drawn[key] = draw_samples(self.few, recipe, self.base, repeats=False)
         return replace(self._drawn[key], recipe=recipe)
 
     def tell(self, recipe: PickRecipe, history: tuple[tuple[int, int], ...], samples: int, started: float) -> float:
@@ -167,10 +183,10 @@ def _climb(bench: _Bench, rounds: int | None) -> PickRecipe:
 
 
 def _starts(bench: _Bench) -> Iterator[PickRecipe]:
-    """One recipe for each kind of features that the data allow."""
+    """One recipe for each kind of features that the data allow; with a base for each of its layers."""
     shape = bench.data.input_shape
-    kinds = [PickRecipe(features=PIXELS)]
-    if len(shape) == 3 and shape[0] in (1, 3) and 8 <= min(shape[1:]) <= max(shape[1:]) <= 64:
+    kinds = [PickRecipe(features=PIXELS)] if bench.base is None else _on_base(bench.base, bench.data)
+    if bench.base is None and len(shape) == 3 and shape[0] in (1, 3) and 8 <= min(shape[1:]) <= max(shape[1:]) <= 64:
         cell = 4 if min(shape[1:]) < 16 else 6
         kinds += [
             PickRecipe(features=ORIENTED, orientations=8, cell=cell, stride=cell // 2, straighten=flag)
@@ -182,8 +198,23 @@ def _starts(bench: _Bench) -> Iterator[PickRecipe]:
             yield replace(kind, width=max(0, width + near))
 
 
+def _on_base(base: FeatureBase, data: Data) -> list[PickRecipe]:
+    """Layers that read too many or too large integers are passed over, unless all are."""
+    starts = _LOGITS if base.classes == data.classes else (0,)
+    found: list[PickRecipe] = []
+    for layer in range(1, min(base.layers, 8) + 1):
+        try:
+            check_inputs(PickRecipe(features=BASE, layer=layer), data.train, base)
+        except PactError:
+            if not found and layer == min(base.layers, 8):
+                raise
+            continue
+        found += [PickRecipe(features=BASE, layer=layer, start=start) for start in starts]
+    return found
+
+
 def _start_width(drawn: Drawn) -> int:
-    some = drawn.features[:_COMPARED].astype(np.float64)
+    some = drawn.given.features[:_COMPARED].astype(np.float64)
     lengths = (some**2).sum(axis=1)
     apart = lengths[:, None] + lengths - 2 * some @ some.T
     middle = float(np.median(apart[np.triu_indices(len(some), 1)])) if len(some) > 1 else 1.0
@@ -193,7 +224,7 @@ def _start_width(drawn: Drawn) -> int:
 def _changes(recipe: PickRecipe) -> Iterator[PickRecipe]:
     """Recipes one step away."""
     steps = {"width": 1, "margin": 1, "steps": 1}
-    steps |= {"orientations": 4, "inhibition": 1} if recipe.features == ORIENTED else {"bits": 1}
+    steps |= _STEPS[recipe.features]
     for name, step in steps.items():
         for sign in (1, -1):
             moved = _moved(recipe, **{name: getattr(recipe, name) + sign * step})
@@ -210,7 +241,7 @@ def _changes(recipe: PickRecipe) -> Iterator[PickRecipe]:
 
 def _again(before: PickRecipe, after: PickRecipe) -> PickRecipe | None:
     """The same change once more, if it was one of a number."""
-    names = ("width", "margin", "steps", "orientations", "inhibition", "bits")
+    names = ("width", "margin", "steps", "start", "orientations", "inhibition", "bits")
     moved = {name: 2 * getattr(after, name) - getattr(before, name) for name in names}
     found = _moved(after, **moved)
     return None if found == after else found
@@ -223,10 +254,10 @@ def _moved(recipe: PickRecipe, **values: int) -> PickRecipe | None:
         return None
 
 
-def _run_whole(bench: _Bench, recipe: PickRecipe, source: Data, delta: float, working: Progress | None) -> Picked:
+def _run_whole(bench: _Bench, recipe: PickRecipe, told: str, working: Progress | None) -> Picked:
     """On all samples, until all others are right; then again with the best place to stop, if that is better."""
-    started = time.monotonic()
-    drawn = draw_samples(source, recipe, repeats=False)
+    started, delta = time.monotonic(), bench.delta
+    drawn = draw_samples(bench.data, recipe, bench.base, repeats=False)
     history = drawn.run(working).history
     bench.tell(recipe, history, len(drawn.labels), started)
     reached = dict(history)  # one sample is picked in a round: a run that stops earlier is a beginning of this one
@@ -238,9 +269,9 @@ def _run_whole(bench: _Bench, recipe: PickRecipe, source: Data, delta: float, wo
             selected=picked + reached[picked], samples=len(drawn.labels), code_bits=bits, delta=delta
         )
 
-    ends = sorted({allowed_most(picked) for picked in reached if picked} & reached.keys())
+    ends = sorted({allowed_most(picked, recipe.features) for picked in reached if picked} & reached.keys())
     best = min([recipe, *(recipe.at_most(end) for end in _near_best(ends, reached))], key=bound)
-    return pick(source, best, delta=delta, progress=working)
+    return pick_drawn(replace(drawn, recipe=best), bench.data, told, delta=delta, progress=working)
 
 
 def _near_best(ends: list[int], reached: dict[int, int]) -> list[int]:
@@ -248,7 +279,7 @@ def _near_best(ends: list[int], reached: dict[int, int]) -> list[int]:
     return sorted(ends, key=lambda end: end + reached[end])[:1]
 
 
-def _place(folder: Path, picked: Picked, data: Data, delta: float) -> tuple[Path, str]:
+def _place(folder: Path, picked: Picked, bench: _Bench) -> tuple[Path, str]:
     """A better file for the same data and delta is never replaced, and none is lost."""
     best, stated = folder / BEST, picked.certificate
     assert stated is not None
@@ -257,7 +288,11 @@ def _place(folder: Path, picked: Picked, data: Data, delta: float) -> tuple[Path
     try:
         earlier = Picked.read(best)
         told = earlier.certificate
-        fits = told is not None and told.delta == delta and verify_picked(earlier, data).agreed
+        fits = (
+            told is not None
+            and told.delta == bench.delta
+            and verify_picked(earlier, bench.data, base=bench.base).agreed
+        )
     except PactError:
         told, fits = None, False
     if fits and told is not None and told.bound <= stated.bound:

@@ -1,3 +1,4 @@
+from netpact.picking.base import FeatureBase as FeatureBase
 from netpact.picking.certifying import pick as pick
 from netpact.picking.classifier import PickedClassifier as PickedClassifier
 from netpact.picking.file import Picked as Picked

@@ -7,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from netpact.picking.features import compute_features
+from netpact.picking.base import FeatureBase
+from netpact.picking.features import Given, read_inputs
 from netpact.picking.kernel import Kernel
 from netpact.picking.learner import Integers
 from netpact.picking.recipe import PickRecipe
@@ -18,27 +19,36 @@ class PickedClassifier(nn.Module):
 
     features      (picks, features) of the picked samples
     coefficients  (picks, classes)
+    base          the integer network whose activations are the features, where the recipe needs one
     """
 
     features: Tensor
     coefficients: Tensor
 
-    def __init__(self, recipe: PickRecipe, features: NDArray[np.float32], coefficients: Integers) -> None:
+    def __init__(
+        self,
+        recipe: PickRecipe,
+        features: NDArray[np.float32],
+        coefficients: Integers,
+        base: FeatureBase | None = None,
+    ) -> None:
         super().__init__()
-        self.recipe = recipe
+        self.recipe, self.base = recipe, base
         self.register_buffer("features", torch.from_numpy(np.ascontiguousarray(features)))
         self.register_buffer("coefficients", torch.from_numpy(np.ascontiguousarray(coefficients)))
 
     @torch.no_grad()
     def forward(self, images: Tensor) -> Tensor:
-        given = compute_features(self.recipe, np.asarray(images.detach().numpy(), dtype=np.float32))
-        return torch.from_numpy(self.score(given))
+        inputs = np.asarray(images.detach().numpy(), dtype=np.float32)
+        return torch.from_numpy(self.score(read_inputs(self.recipe, inputs, self.base)))
 
-    def score(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+    def score(self, given: Given) -> NDArray[np.float64]:
         """Products and sums of integers far below 2^53: exact in any order."""
-        kernel = Kernel(features, halving_distance=self.recipe.halving_distance)
+        kernel = Kernel(given.features, halving_distance=self.recipe.halving_distance)
         similar = kernel.block(self.features.numpy().astype(np.float64))
-        return np.asarray(similar.astype(np.float64) @ self.coefficients.numpy().astype(np.float64))
+        scores = np.asarray(similar.astype(np.float64) @ self.coefficients.numpy().astype(np.float64))
+        start = given.start(self.recipe)
+        return scores if start is None else scores + start
 
     def extra_repr(self) -> str:
         return f"{len(self.features):,} picked samples; {self.recipe}"

@@ -16,8 +16,9 @@ from netpact.core.display import Displayed
 from netpact.core.errors import PactError
 from netpact.core.files import read_bytes, write_atomically
 from netpact.datasets import Data, as_data
+from netpact.picking.base import FeatureBase, as_feature_base
 from netpact.picking.classifier import PickedClassifier
-from netpact.picking.features import check_inputs, compute_features
+from netpact.picking.features import check_inputs, read_inputs
 from netpact.picking.learner import Integers, retrain
 from netpact.picking.recipe import PickRecipe
 
@@ -55,10 +56,19 @@ class Picked(Displayed):
         told = {"bound": "not certified"} if self.certificate is None else self.certificate.display_facts()
         return {**told, "picked": len(self.picks), "recipe": str(self.recipe)}
 
-    def to_module(self, data: Data | object) -> PickedClassifier:
-        """The classifier, trained again on the picked samples alone. data: what they were picked from."""
-        source = as_data(data)
-        check_inputs(self.recipe, source.train)
+    def to_module(self, data: Data | object, *, base: FeatureBase | str | Path | None = None) -> PickedClassifier:
+        """The classifier, trained again on the picked samples alone.
+
+        data  what they were picked from
+        base  the network whose activations are the features, or its .pact file, where the recipe needs one
+        """
+        source, ground = as_data(data), as_feature_base(base)
+        check_inputs(self.recipe, source.train, ground)
+        if self.certificate is not None and ground is not None and ground.sha256 != self.certificate.base_sha256:
+            raise PactError(
+                f"its sha256 is {ground.sha256}, the certificate names {self.certificate.base_sha256}",
+                where=f"base {ground.name}",
+            )
         if self.certificate is not None and source.train.fingerprint() != self.certificate.data_fingerprint:
             raise PactError(
                 "these are not the samples that the picks are places of",
@@ -66,8 +76,10 @@ class Picked(Displayed):
                 hint=f"the file is about {self.certificate.data_name!r}",
             )
         x, y = _take(source, self.picks)
-        features = compute_features(self.recipe, x, name=source.name)
-        return PickedClassifier(self.recipe, features, retrain(features, y, self.recipe, classes=source.classes))
+        given = read_inputs(self.recipe, x, ground, name=source.name)
+        start = given.start(self.recipe)
+        coefficients = retrain(given.features, y, self.recipe, classes=source.classes, start=start)
+        return PickedClassifier(self.recipe, given.features, coefficients, ground)
 
     def with_certificate(self, certificate: SelectionCertificate) -> Picked:
         return replace(self, certificate=certificate)

@@ -1,9 +1,9 @@
 """select: pick samples and train on them in turn, until the others are right.
 
-A kernel machine in integers. It starts with all scores 0, so that every sample is wrong. In each round the sample with
-the lowest margin, among those that are not picked yet, is picked if it is wrong; then a margin perceptron goes on with
-all that are picked so far. What was picked and trained depends on the picked samples alone and on nothing that differs
-between machines.
+A kernel machine in integers. It starts with all scores 0, so that every sample is wrong, or with those of a base. In
+each round the sample with the lowest margin, among those that are not picked yet, is picked if it is wrong; then a
+margin perceptron goes on with all that are picked so far. What was picked and trained depends on the picked samples
+alone (and on a base that is older than all samples), and on nothing that differs between machines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Selection:
     """What a run came to.
 
     picks         places of the picked samples, in the order of picking
-    coefficients  (picks, classes): the score of class c at x is the sum over picks of coefficient times similarity
+    coefficients  (picks, classes): the score of class c at x is where it starts, and the sum over picks of coefficient
+                  times similarity
     wrong         places of the samples that are not picked, and that the classifier does not get right
     history       (picked, wrong) before each round and at the end
     """
@@ -53,9 +54,12 @@ def select(
     *,
     classes: int,
     keys: list[bytes],
+    start: Integers | None = None,
     progress: Progress | None = None,
 ) -> Selection:
     """Run the recipe. keys: one for each sample; equal margins are decided by them, whatever the order of the samples.
+
+    start  (samples, classes) the scores before the first round, each a function of its own input; None: all are 0
 
     Preference: let S be picked and W stay wrong, and let V hold both and be a part of all samples U. In each round the
     pick from U is in V, where it is the lowest and wrong as well. So V has the same rounds, ends like U, and its wrong
@@ -63,7 +67,7 @@ def select(
     picked before, or stays wrong. Both are what selection_bound needs.
     """
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
-    state = _Run(features[order], labels[order], recipe, classes)
+    state = _Run(features[order], labels[order], recipe, classes, None if start is None else start[order])
     history = []
     while True:
         margins = state.open_margins()
@@ -79,10 +83,16 @@ def select(
 
 
 def retrain(
-    features: Features, labels: Integers, recipe: PickRecipe, *, classes: int, progress: Progress | None = None
+    features: Features,
+    labels: Integers,
+    recipe: PickRecipe,
+    *,
+    classes: int,
+    start: Integers | None = None,
+    progress: Progress | None = None,
 ) -> Integers:
     """The coefficients, from the picked samples alone in the order of picking."""
-    state = _Run(features, labels, recipe, classes)
+    state = _Run(features, labels, recipe, classes, start)
     for place in range(len(labels)):
         state.add(place)
         state.train(1 << recipe.steps)
@@ -94,10 +104,13 @@ def retrain(
 class _Run:
     """Scores of all samples, and what is known of the picked ones."""
 
-    def __init__(self, features: Features, labels: Integers, recipe: PickRecipe, classes: int) -> None:
+    def __init__(
+        self, features: Features, labels: Integers, recipe: PickRecipe, classes: int, start: Integers | None
+    ) -> None:
         self._kernel = Kernel(features, halving_distance=recipe.halving_distance)
         self._labels, self._margin, self._classes = labels, recipe.least_margin, classes
-        self._scores = np.zeros((classes, len(labels)), dtype=np.int64)
+        begun = np.zeros((len(labels), classes), dtype=np.int64) if start is None else start
+        self._scores = np.ascontiguousarray(begun.T, dtype=np.int64).copy()
         self._columns: list[Similarities] = []
         self._open = np.ones(len(labels), dtype=np.bool_)
         self._among: Integers = np.zeros((0, 0), dtype=np.int64)  # similarities of picked samples

@@ -9,11 +9,11 @@ from netpact.core.checks import check_choice, check_flag, check_integer, plain
 from netpact.core.errors import PactError
 from netpact.layers.oriented import MAX_CELL
 
-LEARNER_VERSION = 0  # of kernel, training and picking; what they do is what a certificate assumes to be older than data
-PIXELS, ORIENTED = "pixels", "oriented"
-FEATURES = (PIXELS, ORIENTED)
+LEARNER_VERSION = 1  # of kernel, training and picking; what they do is what a certificate assumes to be older than data
+PIXELS, ORIENTED, BASE = "pixels", "oriented", "base"
+FEATURES = (PIXELS, ORIENTED, BASE)
 UNIT = 1 << 12  # the similarity of a sample to itself
-_MANTISSA = 64  # most is so exact: a number below it, or 64 to 127 times a power of two
+MOST_START = 15
 
 # Name, bits, least value, in the order of the message. What only one kind of features has stands behind it.
 _COMMON = (("width", 6, 0), ("margin", 4, 0), ("steps", 3, 0))
@@ -27,8 +27,11 @@ _OWN = {
         ("straighten", 1, 0),
         ("mirror", 1, 0),
     ),
+    BASE: (("layer", 3, 1), ("start", 4, 0)),
 }
-_VERSION_BITS, _MANTISSA_BITS, _EXPONENT_BITS = 3, 6, 5
+_VERSION_BITS = 3
+_KINDS = {0: (PIXELS, ORIENTED), 1: (BASE,)}  # of features, by the version that has them
+_MOST_BITS = {PIXELS: (6, 5), ORIENTED: (6, 5), BASE: (4, 4)}  # mantissa and exponent of most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +39,15 @@ class PickRecipe:
     """A fixed, deterministic way from samples to a classifier, in integers: the same on every machine.
 
     features  pixels: each input between 0 and 1 as an integer of so many `bits`. oriented: the stem of oriented edges
-              (netpact.layers.OrientedEdges) with its orientations, inhibition, cell, stride, straighten, mirror
+              (netpact.layers.OrientedEdges) with its orientations, inhibition, cell, stride, straighten, mirror.
+              base: what the `layer`-th last layer of an integer network from other data reads, as that layer rounds it
+    start     with a base of the same classes: scores start at its logits, times 2^start and divided by the power of
+              two above the largest possible one, in units of a sample's similarity to itself. 0: scores start at 0
     width     similarity halves at a squared distance of 2^(width / 2), rounded down
     margin    training goes on while a picked sample's margin is below 2^(margin - 2) times the similarity to itself
     steps     at most 2^steps training steps for each picked sample
-    most      stop when so many are picked: below 64, or 64 to 127 times a power of two; 0: until all others are right
+    most      stop when so many are picked: below 64, or 64 to 127 times a power of two (with a base below 16, or 16 to
+              31 times a power of two); 0: until all others are right
     """
 
     features: str = PIXELS
@@ -51,6 +58,8 @@ class PickRecipe:
     stride: int = 3
     straighten: bool = False
     mirror: bool = False
+    layer: int = 1
+    start: int = 0
     width: int = 20
     margin: int = 4
     steps: int = 4
@@ -60,16 +69,18 @@ class PickRecipe:
         check_choice(self.features, FEATURES, where="features")
         for name in ("straighten", "mirror"):
             check_flag(getattr(self, name), where=name)
-        for name, bits, least in (*_COMMON, *_OWN[PIXELS], *_OWN[ORIENTED]):
+        for name, bits, least in (*_COMMON, *(one for own in _OWN.values() for one in own)):
             if bits > 1:
                 value = check_integer(plain(getattr(self, name)), where=name, least=least, most=least + (1 << bits) - 1)
                 object.__setattr__(self, name, value)
         object.__setattr__(self, "most", check_integer(plain(self.most), where="most", least=0, most=1 << 36))
-        if self.most != allowed_most(self.most):
+        allowed = allowed_most(self.most, self.features)
+        if self.most != allowed:
+            small = 1 << _MOST_BITS[self.features][0]
             raise PactError(
-                f"must be below 64, or 64 to 127 times a power of two, got {self.most}",
+                f"must be below {small}, or {small} to {2 * small - 1} times a power of two, got {self.most}",
                 where="most",
-                hint=f"{allowed_most(self.most)} is allowed",
+                hint=f"{allowed} is allowed",
             )
         if self.features == ORIENTED:  # beyond these its integers are not exact
             check_integer(self.cell, where="cell", least=1, most=MAX_CELL)
@@ -90,13 +101,15 @@ class PickRecipe:
 
     def to_bytes(self) -> bytes:
         """One integer of fixed fields, padded with zero bits to whole bytes."""
-        parts = [(LEARNER_VERSION, _VERSION_BITS), (FEATURES.index(self.features), 1)]
+        version, kinds = next((version, kinds) for version, kinds in _KINDS.items() if self.features in kinds)
+        parts = [(version, _VERSION_BITS), (kinds.index(self.features), len(kinds) - 1)]
         parts += [(int(getattr(self, name)) - least, bits) for name, bits, least in (*_OWN[self.features], *_COMMON)]
         parts += [(int(bool(self.most)), 1)]
         if self.most:
-            shift = max(0, self.most.bit_length() - _MANTISSA.bit_length() + 1)
-            mantissa = self.most if not shift else (self.most >> shift - 1) - _MANTISSA
-            parts += [(mantissa, _MANTISSA_BITS), (shift, _EXPONENT_BITS)]
+            precision, exponent = _MOST_BITS[self.features]
+            shift = max(0, self.most.bit_length() - precision)
+            mantissa = self.most if not shift else (self.most >> shift - 1) - (1 << precision)
+            parts += [(mantissa, precision), (shift, exponent)]
         value = total = 0
         for part, bits in parts:
             value, total = value << bits | part, total + bits
@@ -108,18 +121,19 @@ class PickRecipe:
         """The recipe of a message; only what to_bytes writes is accepted."""
         reader = _Reader(message)
         version = reader.take(_VERSION_BITS)
-        if version != LEARNER_VERSION:
+        if version > LEARNER_VERSION:
             raise PactError(
-                f"recipe of learner version {version}; this netpact knows version {LEARNER_VERSION}",
+                f"recipe of learner version {version}; this netpact knows versions 0 to {LEARNER_VERSION}",
                 where="recipe",
                 hint="a newer netpact may know it",
             )
-        features = FEATURES[reader.take(1)]
+        features = _KINDS[version][reader.take(len(_KINDS[version]) - 1)]
         values = {name: reader.take(bits) + least for name, bits, least in (*_OWN[features], *_COMMON)}
         most = 0
         if reader.take(1):
-            mantissa, shift = reader.take(_MANTISSA_BITS), reader.take(_EXPONENT_BITS)
-            most = mantissa if not shift else _MANTISSA + mantissa << shift - 1
+            precision, exponent = _MOST_BITS[features]
+            mantissa, shift = reader.take(precision), reader.take(exponent)
+            most = mantissa if not shift else (1 << precision) + mantissa << shift - 1
         found = cls(
             features=features,
             **{name: bool(value) if name in ("straighten", "mirror") else value for name, value in values.items()},  # type: ignore[arg-type]
@@ -131,7 +145,7 @@ class PickRecipe:
 
     def at_most(self, count: int) -> PickRecipe:
         """The same recipe that stops when about so many are picked."""
-        return replace(self, most=allowed_most(count))
+        return replace(self, most=allowed_most(count, self.features))
 
     def __str__(self) -> str:
         own = {name: int(getattr(self, name)) for name, _, _ in (*_OWN[self.features], *_COMMON)}
@@ -139,10 +153,12 @@ class PickRecipe:
         return f"{self.features}, " + ", ".join(f"{name} {value}" for name, value in told.items())
 
 
-def allowed_most(count: int) -> int:
+def allowed_most(count: int, features: str = PIXELS) -> int:
     """The largest allowed number that is not above the count."""
-    shift = max(0, count.bit_length() - _MANTISSA.bit_length())
-    return count >> shift << shift
+    precision, exponent = _MOST_BITS[features]
+    shift = max(0, count.bit_length() - precision - 1)
+    largest = (2 << precision) - 1 << (1 << exponent) - 2
+    return min(count >> shift << shift, largest)
 
 
 def _unused(features: str) -> set[str]:

@@ -9,32 +9,53 @@ import numpy as np
 
 from netpact.certificates import Opinion, SelectionCertificate, check_bound, check_selection_bound
 from netpact.certificates.names import make_name
+from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact
+from netpact.core.errors import PactError
+from netpact.core.limits import Limits
 from netpact.core.progress import Progress
 from netpact.datasets import Data, as_data
 from netpact.pacts.verification import Verdict
-from netpact.picking.certifying import Drawn, count_errors, draw_samples, state_subset
+from netpact.pacts.verification.prior_checks import compare_base
+from netpact.picking.base import FeatureBase, as_feature_base
+from netpact.picking.certifying import Drawn, count_errors, draw_samples, find_origin, state_subset
 from netpact.picking.classifier import PickedClassifier, count_wrong
+from netpact.picking.features import check_inputs
 from netpact.picking.file import Picked
 from netpact.picking.kernel import staircase
 from netpact.picking.learner import Selection
 
+PICKED_AGAIN = "its samples picked again, bit for bit the stated ones"
 _BLOCK = 1000
 _RECOMPUTED = 500  # samples whose scores are computed once more in integers
 
 
-def verify_picked(picked: Picked | str | Path, data: Data | object, *, progress: Progress | None = None) -> Verdict:
-    """From the recipe and the data alone. The picks in the file are compared with those of the run here."""
+def verify_picked(
+    picked: Picked | str | Path,
+    data: Data | object,
+    *,
+    base: FeatureBase | Pact | str | Path | None = None,
+    base_data: object = None,
+    max_parameters: Limits | int = DEFAULT_MAX_PARAMETERS,
+    progress: Progress | None = None,
+) -> Verdict:
+    """From the recipe and the data alone. The picks in the file are compared with those of the run here.
+
+    base, base_data  as for pick
+    """
     found = picked if isinstance(picked, Picked) else Picked.read(picked)
     certificate = found.certificate
     if certificate is None:
         return Verdict(("the file has no certificate",), None)
-    source = as_data(data)
+    source, ground = as_data(data), as_feature_base(base, max_parameters=max_parameters)
     reasons = _compare(found, certificate, source)
+    if not reasons:
+        check_inputs(found.recipe, source.train, ground)
+        reasons += _compare_origin(certificate, ground, base_data, source)
     if reasons:
         return Verdict(tuple(reasons), certificate)
-    drawn = draw_samples(source, found.recipe, repeats=certificate.repeats)
+    drawn = draw_samples(source, found.recipe, ground, repeats=certificate.repeats)
     selection = drawn.run(progress)
-    classifier = PickedClassifier(found.recipe, drawn.features[selection.picks], selection.coefficients)
+    classifier = drawn.classifier(selection)
     counted = _count_wrong(classifier, drawn, selection)
     own = [
         ("the number of samples", len(drawn.labels), certificate.samples),
@@ -56,19 +77,38 @@ def verify_picked(picked: Picked | str | Path, data: Data | object, *, progress:
     if _differ_in_integers(classifier, drawn, selection):
         reasons.append("scores computed in integers differ from those computed in float64")
     test_error = _compare_test(classifier, certificate, source, reasons)
-    name = make_name(source.name)
-    notes: tuple[str, ...] = (
-        () if certificate.data_name == name else (f"the file calls the data {certificate.data_name!r}",)
+    own_names = {"data_name": make_name(source.name), "base_name": "" if ground is None else make_name(ground.name)}
+    notes = tuple(
+        f"the file calls the {field.removesuffix('_name')} {getattr(certificate, field)!r}"
+        for field, name in own_names.items()
+        if getattr(certificate, field) != name
     )
-    certificate = replace(certificate, data_name=name)
+    certificate = replace(certificate, **own_names)  # type: ignore[arg-type]
     if certificate.test_errors is not None and not _has_test(certificate, source):
         # In the verifier's own words: nothing that was not checked.
         nothing = dict.fromkeys(("test_errors", "test_samples", "test_fingerprint", "hold_out_bound"))
         certificate = replace(certificate, **nothing)  # type: ignore[arg-type]
         notes += ("what the file states of test samples was not checked: they are not here",)
     return Verdict(
-        tuple(reasons), certificate, counted=counted, own_bound=opinion.own_bound, test_error=test_error, notes=notes
+        tuple(reasons),
+        certificate,
+        counted=counted,
+        own_bound=opinion.own_bound,
+        test_error=test_error,
+        given=PICKED_AGAIN,
+        notes=notes,
     )
+
+
+def _compare_origin(
+    certificate: SelectionCertificate, base: FeatureBase | None, base_data: object, data: Data
+) -> list[str]:
+    """The base by its hash, and what it was trained on."""
+    try:
+        told = find_origin(base, base_data, data)
+    except PactError as error:
+        return [f"{error.where}: {error.what}"]
+    return compare_base(certificate, sha256="" if base is None else base.sha256, told=told)
 
 
 def _compare(found: Picked, certificate: SelectionCertificate, data: Data) -> list[str]:
@@ -97,21 +137,22 @@ def _count_wrong(classifier: PickedClassifier, drawn: Drawn, selection: Selectio
     wrong = 0
     for start in range(0, len(left), _BLOCK):
         places = left[start : start + _BLOCK]
-        wrong += int(np.count_nonzero(count_wrong(classifier.score(drawn.features[places]), drawn.labels[places])))
+        wrong += int(np.count_nonzero(count_wrong(classifier.score(drawn.given[places]), drawn.labels[places])))
     return wrong
 
 
 def _differ_in_integers(classifier: PickedClassifier, drawn: Drawn, selection: Selection) -> bool:
     """Whether some scores are not those of plain integers: distances from differences, no floating point anywhere."""
     stairs, halving = staircase().astype(np.int64), drawn.recipe.halving_distance
-    chosen = drawn.features[selection.picks].astype(np.int64)
+    given, start = drawn.given, drawn.given.start(drawn.recipe)
+    chosen = given.features[selection.picks].astype(np.int64)
     places = np.unique(np.linspace(0, len(drawn.labels) - 1, _RECOMPUTED).astype(np.int64))
-    slow = np.zeros((len(places), drawn.classes), dtype=np.int64)
+    slow = np.zeros((len(places), drawn.classes), dtype=np.int64) if start is None else start[places]
     for row, place in enumerate(places):
-        apart = chosen - drawn.features[place].astype(np.int64)
+        apart = chosen - given.features[place].astype(np.int64)
         steps = (apart * apart).sum(axis=1) * 64 // halving
-        slow[row] = stairs[np.minimum(steps, len(stairs) - 1)] @ selection.coefficients
-    return not np.array_equal(slow, classifier.score(drawn.features[places]))
+        slow[row] += stairs[np.minimum(steps, len(stairs) - 1)] @ selection.coefficients
+    return not np.array_equal(slow, classifier.score(given[places]))
 
 
 def _compare_test(

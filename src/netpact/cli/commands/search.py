@@ -11,7 +11,7 @@ from rich.table import Table
 
 from netpact.cli.console import people, print_json, progress_columns
 from netpact.cli.interrupts import keeping, results_in
-from netpact.cli.options import DATA_NAMES, Delta, RunOptions
+from netpact.cli.options import DATA_NAMES, BaseOptions, Delta, RunOptions
 from netpact.cli.options_of import option
 from netpact.core.checks import check_choice
 from netpact.core.errors import PactError, printable
@@ -47,26 +47,31 @@ class SearchOptions:
     delta: Delta = 0.05
 
 
-def search(options: SearchOptions, run: RunOptions) -> None:
+def search(options: SearchOptions, ground: BaseOptions, run: RunOptions) -> None:
     """Search for the file with the lowest certified bound within a time budget, and certify it.
 
     Everything tried is listed in OUT/ledger.json; every choice is encoded in the message, so it is paid for. A better
     OUT/best.pact for the same data and delta is never replaced.
 
     With --kind sample-compression the classifier is a kernel machine in integers that picks the samples it needs; the
-    bound pays for how many they are. Only --data, --budget, --rounds, --delta and --out apply.
+    bound pays for how many they are. Only --data, --budget, --rounds, --delta, --out, --base and --base-data apply. The
+    base is a .pact file of an integer network (method whole) from other data: features are what its layers read.
 
     Example: netpact search --data digits --budget 2m --out digits-search
 
     Example: netpact search --kind sample-compression --data digits --budget 1m --out digits-picks
+
+    Example: netpact search --kind sample-compression --data mnist --base fonts.pact --budget 20m --out mnist-picks
     """
     from netpact.exploration import find_preset
     from netpact.exploration import search as explore
 
     run.set_threads()
     if check_choice(options.kind, ("network", PICKS), where="--kind") == PICKS:
-        _search_picks(options, run)
+        _search_picks(options, ground, run)
         return
+    if ground.base is not None or ground.base_data:
+        raise PactError(f"is for --kind {PICKS}", where="--base", hint="leave it out; docs/priors.md has other ways")
     if not options.preset and not options.data:
         raise PactError("no data", where="--data", hint="give --data NAME, or --preset NAME for the data of a record")
     if options.preset and (options.rounds or options.candidates or options.rates or options.training_steps):
@@ -101,7 +106,7 @@ def search(options: SearchOptions, run: RunOptions) -> None:
         print_json(result.to_json())
 
 
-def _search_picks(options: SearchOptions, run: RunOptions) -> None:
+def _search_picks(options: SearchOptions, ground: BaseOptions, run: RunOptions) -> None:
     from netpact.cli.picking import search_for_picks
 
     given = {
@@ -120,6 +125,7 @@ def _search_picks(options: SearchOptions, run: RunOptions) -> None:
         budget_seconds=parse_budget(options.budget),
         rounds=options.rounds or None,
         delta=options.delta,
+        ground=ground,
         as_json=run.json,
     )
 

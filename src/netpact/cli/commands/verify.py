@@ -33,7 +33,10 @@ def verify(
     file: PactFile,
     data: DataName,
     retrain: Annotated[
-        bool, typer.Option("--retrain", help="Train the helper network again by the recipe in the file.")
+        bool,
+        typer.Option(
+            "--retrain", help="Train the helper network again by the recipe in the file. A .pick file always is."
+        ),
     ] = False,
     *,
     networks: NetworkOptions,
@@ -56,7 +59,8 @@ def verify(
     count is larger by near ties alone, the verdict is "undecided".
 
     A .pick file (search --kind sample-compression) is checked by picking its samples again, from its recipe and the
-    data: the learner computes in integers, so every machine picks the same.
+    data, with or without --retrain: the learner computes in integers, so every machine picks the same, or the file is
+    refused. One that was made with a base needs the same base (--base).
 
     Exit codes: 0 agreed; 1 refused, with reasons; 3 agreed, but contradicted by a test error above the bound; 4
     undecided.
@@ -75,7 +79,7 @@ def verify(
     if is_picked_file(file):
         from netpact.cli.picking import verify_picks
 
-        return verify_picks(file, data, show, as_json=run.json)
+        return verify_picks(file, data, networks, limits.limits(), show, as_json=run.json)
     if file.suffix == ".json":
         return verify_alone(
             file, data, networks, fresh, limits.limits(), show, as_json=run.json, engine=engine, resume=work.resume

@@ -4,6 +4,7 @@ from netpact.pacts.priors.base import base_of as base_of
 from netpact.pacts.priors.base import open_base as open_base
 from netpact.pacts.priors.ground import Ground as Ground
 from netpact.pacts.priors.ground import find_ground as find_ground
+from netpact.pacts.priors.ground import transfer_fingerprint as transfer_fingerprint
 from netpact.pacts.priors.preparation import helper_module as helper_module
 from netpact.pacts.priors.preparation import retrain_helper as retrain_helper
 from netpact.pacts.priors.preparation import save_helper as save_helper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from netpact.core.errors import PactError
 from netpact.datasets import Data, Samples, Split, find_copies, leave_out, published_name, set_aside
@@ -51,7 +52,7 @@ def find_ground(
             raise PactError("the data of a base network, but no base network", where="base_data")
         return Ground("conditional" if own else "data-free", *_drawn(data.train, None, repeats))
     if split is None:
-        told = _transfer_fingerprint(base, base_data, data)
+        told = transfer_fingerprint(base, base_data, data)
         return Ground("transfer", *_drawn(data.train, None, repeats), base_data_fingerprint=told)
     _refuse_wrong_helper(base, base_data, data, split)
     seen, certified = set_aside(data.train, split)
@@ -78,7 +79,16 @@ def _refuse_wrong_helper(base: Base, base_data: Samples | None, data: Data, spli
         )
 
 
-def _transfer_fingerprint(base: Base, base_data: Samples | None, data: Data) -> str:
+class Trained(Protocol):
+    """A network that says where it came from."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def data_fingerprint(self) -> str: ...
+
+
+def transfer_fingerprint(base: Trained, base_data: Samples | None, data: Data) -> str:
     """The fingerprint of what the base was trained on, or "". A base that has seen the sample is refused."""
     told = base.data_fingerprint if base_data is None else base_data.fingerprint()
     where = f"base {base.name}"

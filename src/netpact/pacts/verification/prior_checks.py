@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netpact.certificates import Certificate, Helper, check_bound
+from netpact.certificates.base import OnBase
 from netpact.core.errors import PactError
 from netpact.core.json import read_object
 from netpact.datasets import Samples, is_sorted
@@ -24,14 +25,18 @@ def compare_prior(certificate: Certificate, base: Base | None, ground: Ground) -
         return [], ""
     if certificate.helper is not None:
         return _compare_helper(certificate, certificate.helper, base, ground)
-    if base.sha256 != certificate.base_sha256:
-        return [f"the base network's sha256 is {base.sha256}, the certificate says {certificate.base_sha256}"], ""
+    return compare_base(certificate, sha256=base.sha256, told=ground.base_data_fingerprint), ""
+
+
+def compare_base(certificate: OnBase, *, sha256: str, told: str) -> list[str]:
+    """Is it the stated base? told: the fingerprint of its training data as found here, or ""."""
+    if sha256 != certificate.base_sha256:
+        return [f"the base network's sha256 is {sha256}, the certificate says {certificate.base_sha256 or 'nothing'}"]
     # Without the base's data, and where its file says nothing, the stated fingerprint is a declaration.
-    told = ground.base_data_fingerprint
     if told and told != certificate.base_data_fingerprint:
         stated = certificate.base_data_fingerprint or "nothing"
-        return [f"the fingerprint of the base's training data is {told}, the certificate says {stated}"], ""
-    return [], ""
+        return [f"the fingerprint of the base's training data is {told}, the certificate says {stated}"]
+    return []
 
 
 def _compare_helper(certificate: Certificate, stated: Helper, base: Base, ground: Ground) -> tuple[list[str], str]:
