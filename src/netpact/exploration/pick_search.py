@@ -38,7 +38,7 @@ _FEW = 4000  # samples that recipes are compared on
 _COMPARED = 300  # samples whose distances say how wide the kernel starts
 _START_WIDTH = 0.3  # of the median squared distance
 _GROWTH = 1.6  # of the time of a run with the samples, as an exponent: for what is set aside
-_LOGITS = (0, 6, 10)  # where scores start: at 0, or at a base's logits with so much weight
+_LOGITS = (0, 2, 5)  # where scores start: at 0, or at a base's logits with so much weight
 _STEPS = {PIXELS: {"bits": 1}, ORIENTED: {"orientations": 4, "inhibition": 1}, BASE: {"start": 1}}
 _STRIDES = ((4, 2), (6, 3), (8, 4), (10, 5), (6, 4), (8, 3))  # cell and stride
 

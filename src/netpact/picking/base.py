@@ -26,7 +26,7 @@ from netpact.models import OwnModule
 from netpact.network.whole_run import WholeRun
 
 EXACT = 1 << 53  # float64 holds every integer below
-LEVEL_BITS = 27  # of the base's logits as they are handed on
+_LEVEL_BITS = 22  # of logits as they are handed on: 2^10 times a sample's similarity to itself
 
 Features = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -113,7 +113,7 @@ class Reading:
             )
 
     def __call__(self, x: NDArray[np.float32]) -> tuple[Features, Integers]:
-        """Features, and levels: logits in units in which the largest possible one is just below 2^27."""
+        """Features, and levels: logits times a power of two by which the largest possible one is just below 2^22."""
         if not np.isfinite(x).all():
             raise PactError("NaN or infinity in the inputs", where="inputs")
         values = self._run(np.ascontiguousarray(x, dtype=np.float32)).values.numpy()
@@ -122,7 +122,7 @@ class Reading:
         read = np.clip(np.ldexp(values[:, : self.count], fraction), grid.low << fraction, grid.high << fraction)
         features = np.rint(np.ldexp(read * grid.gain, -grid.divide - fraction))
         logits = np.ldexp(values[:, self.count :], logit_fraction).astype(np.int64)
-        spare = LEVEL_BITS - self._logit_bits
+        spare = _LEVEL_BITS - self._logit_bits
         return features.astype(np.float32), logits << spare if spare >= 0 else logits >> -spare
 
     def finish(self) -> None:

@@ -15,8 +15,8 @@ from netpact.core.progress import Progress
 from netpact.datasets import Samples
 from netpact.datasets.layout import layout_of
 from netpact.layers.oriented import MAX_SIDE, OrientedEdges, count_features
-from netpact.picking.base import LEVEL_BITS, FeatureBase, Features, Integers
-from netpact.picking.recipe import BASE, MOST_START, ORIENTED, UNIT, PickRecipe
+from netpact.picking.base import FeatureBase, Features, Integers
+from netpact.picking.recipe import BASE, MOST_START, ORIENTED, PickRecipe
 
 _BATCH = 1000
 _MOST_NUMBERS = 1 << 31  # features of all samples together: 8 GB as float32
@@ -26,7 +26,7 @@ _MOST_NUMBERS = 1 << 31  # features of all samples together: 8 GB as float32
 class Given:
     """What the learner is given of inputs: integers, so float32 holds those far below 2^24 exactly.
 
-    levels  (inputs, classes) logits of a base in 2^-27 of the power of two above the largest possible one
+    levels  (inputs, classes) logits of a base, as scores that start with the most weight
     """
 
     features: Features
@@ -40,9 +40,6 @@ class Given:
         if not recipe.start or self.levels is None:
             return None
         return self.levels >> MOST_START - recipe.start
-
-
-assert UNIT << MOST_START == 1 << LEVEL_BITS
 
 
 def check_inputs(recipe: PickRecipe, samples: Samples, base: FeatureBase | None = None) -> None:

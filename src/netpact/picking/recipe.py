@@ -13,12 +13,12 @@ LEARNER_VERSION = 1  # of kernel, training and picking; what they do is what a c
 PIXELS, ORIENTED, BASE = "pixels", "oriented", "base"
 FEATURES = (PIXELS, ORIENTED, BASE)
 UNIT = 1 << 12  # the similarity of a sample to itself
-MOST_START = 15
+MOST_START = 7  # of scores that start at a base's logits
 
-# Name, bits, least value, in the order of the message. What only one kind of features has stands behind it.
+# Name, bits, least value, in the order of the message.
 _COMMON = (("width", 6, 0), ("margin", 4, 0), ("steps", 3, 0))
-_OWN = {
-    PIXELS: (("bits", 3, 1),),
+_FIELDS = {
+    PIXELS: (("bits", 3, 1), *_COMMON),
     ORIENTED: (
         ("orientations", 5, 1),
         ("inhibition", 4, 0),
@@ -26,12 +26,13 @@ _OWN = {
         ("stride", 4, 1),
         ("straighten", 1, 0),
         ("mirror", 1, 0),
+        *_COMMON,
     ),
-    BASE: (("layer", 3, 1), ("start", 4, 0)),
+    BASE: (("layer", 3, 1), ("start", 3, 0), ("width", 6, 0), ("margin", 3, 0), ("steps", 3, 0)),
 }
 _VERSION_BITS = 3
 _KINDS = {0: (PIXELS, ORIENTED), 1: (BASE,)}  # of features, by the version that has them
-_MOST_BITS = {PIXELS: (6, 5), ORIENTED: (6, 5), BASE: (4, 4)}  # mantissa and exponent of most
+_MANTISSA_BITS, _EXPONENT_BITS = 6, {PIXELS: 5, ORIENTED: 5, BASE: 4}  # of most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +42,12 @@ class PickRecipe:
     features  pixels: each input between 0 and 1 as an integer of so many `bits`. oriented: the stem of oriented edges
               (netpact.layers.OrientedEdges) with its orientations, inhibition, cell, stride, straighten, mirror.
               base: what the `layer`-th last layer of an integer network from other data reads, as that layer rounds it
-    start     with a base of the same classes: scores start at its logits, times 2^start and divided by the power of
-              two above the largest possible one, in units of a sample's similarity to itself. 0: scores start at 0
+    start     with a base of the same classes: scores start at its logits, times 2^(start + 3) and divided by the power
+              of two above the largest possible one, in units of a sample's similarity to itself. 0: scores start at 0
     width     similarity halves at a squared distance of 2^(width / 2), rounded down
     margin    training goes on while a picked sample's margin is below 2^(margin - 2) times the similarity to itself
     steps     at most 2^steps training steps for each picked sample
-    most      stop when so many are picked: below 64, or 64 to 127 times a power of two (with a base below 16, or 16 to
-              31 times a power of two); 0: until all others are right
+    most      stop when so many are picked: below 64, or 64 to 127 times a power of two; 0: until all others are right
     """
 
     features: str = PIXELS
@@ -69,16 +69,15 @@ class PickRecipe:
         check_choice(self.features, FEATURES, where="features")
         for name in ("straighten", "mirror"):
             check_flag(getattr(self, name), where=name)
-        for name, bits, least in (*_COMMON, *(one for own in _OWN.values() for one in own)):
+        for name, bits, least in _FIELDS[self.features]:
             if bits > 1:
                 value = check_integer(plain(getattr(self, name)), where=name, least=least, most=least + (1 << bits) - 1)
                 object.__setattr__(self, name, value)
         object.__setattr__(self, "most", check_integer(plain(self.most), where="most", least=0, most=1 << 36))
         allowed = allowed_most(self.most, self.features)
         if self.most != allowed:
-            small = 1 << _MOST_BITS[self.features][0]
             raise PactError(
-                f"must be below {small}, or {small} to {2 * small - 1} times a power of two, got {self.most}",
+                f"must be below 64, or 64 to 127 times a power of two, got {self.most}",
                 where="most",
                 hint=f"{allowed} is allowed",
             )
@@ -87,7 +86,7 @@ class PickRecipe:
             check_integer(self.stride, where="stride", least=1, most=self.cell)
         # What the features do not use is not in the message: two recipes are equal if their bytes are.
         for entry in fields(self):
-            if entry.name in _unused(self.features):
+            if entry.name not in _used(self.features):
                 object.__setattr__(self, entry.name, entry.default)
 
     @property
@@ -103,13 +102,12 @@ class PickRecipe:
         """One integer of fixed fields, padded with zero bits to whole bytes."""
         version, kinds = next((version, kinds) for version, kinds in _KINDS.items() if self.features in kinds)
         parts = [(version, _VERSION_BITS), (kinds.index(self.features), len(kinds) - 1)]
-        parts += [(int(getattr(self, name)) - least, bits) for name, bits, least in (*_OWN[self.features], *_COMMON)]
+        parts += [(int(getattr(self, name)) - least, bits) for name, bits, least in _FIELDS[self.features]]
         parts += [(int(bool(self.most)), 1)]
         if self.most:
-            precision, exponent = _MOST_BITS[self.features]
-            shift = max(0, self.most.bit_length() - precision)
-            mantissa = self.most if not shift else (self.most >> shift - 1) - (1 << precision)
-            parts += [(mantissa, precision), (shift, exponent)]
+            shift = max(0, self.most.bit_length() - _MANTISSA_BITS)
+            mantissa = self.most if not shift else (self.most >> shift - 1) - (1 << _MANTISSA_BITS)
+            parts += [(mantissa, _MANTISSA_BITS), (shift, _EXPONENT_BITS[self.features])]
         value = total = 0
         for part, bits in parts:
             value, total = value << bits | part, total + bits
@@ -128,12 +126,11 @@ class PickRecipe:
                 hint="a newer netpact may know it",
             )
         features = _KINDS[version][reader.take(len(_KINDS[version]) - 1)]
-        values = {name: reader.take(bits) + least for name, bits, least in (*_OWN[features], *_COMMON)}
+        values = {name: reader.take(bits) + least for name, bits, least in _FIELDS[features]}
         most = 0
         if reader.take(1):
-            precision, exponent = _MOST_BITS[features]
-            mantissa, shift = reader.take(precision), reader.take(exponent)
-            most = mantissa if not shift else (1 << precision) + mantissa << shift - 1
+            mantissa, shift = reader.take(_MANTISSA_BITS), reader.take(_EXPONENT_BITS[features])
+            most = mantissa if not shift else (1 << _MANTISSA_BITS) + mantissa << shift - 1
         found = cls(
             features=features,
             **{name: bool(value) if name in ("straighten", "mirror") else value for name, value in values.items()},  # type: ignore[arg-type]
@@ -148,21 +145,20 @@ class PickRecipe:
         return replace(self, most=allowed_most(count, self.features))
 
     def __str__(self) -> str:
-        own = {name: int(getattr(self, name)) for name, _, _ in (*_OWN[self.features], *_COMMON)}
+        own = {name: int(getattr(self, name)) for name, _, _ in _FIELDS[self.features]}
         told = {**own, **({"most": self.most} if self.most else {})}
         return f"{self.features}, " + ", ".join(f"{name} {value}" for name, value in told.items())
 
 
 def allowed_most(count: int, features: str = PIXELS) -> int:
     """The largest allowed number that is not above the count."""
-    precision, exponent = _MOST_BITS[features]
-    shift = max(0, count.bit_length() - precision - 1)
-    largest = (2 << precision) - 1 << (1 << exponent) - 2
+    shift = max(0, count.bit_length() - _MANTISSA_BITS - 1)
+    largest = (2 << _MANTISSA_BITS) - 1 << (1 << _EXPONENT_BITS[features]) - 2
     return min(count >> shift << shift, largest)
 
 
-def _unused(features: str) -> set[str]:
-    return {name for kind, own in _OWN.items() if kind != features for name, _, _ in own}
+def _used(features: str) -> set[str]:
+    return {"features", "most", *(name for name, _, _ in _FIELDS[features])}
 
 
 class _Reader:
