@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from netpact import PickRecipe
 from netpact.core.errors import PactError
-from netpact.picking.recipe import ORIENTED, PIXELS, UNIT, allowed_most
+from netpact.picking.recipe import BASE, ORIENTED, PIXELS, UNIT, allowed_most
 
 
 @st.composite
 def recipes(draw: st.DrawFn) -> PickRecipe:
-    cell = draw(st.integers(1, 12))
+    cell, features = draw(st.integers(1, 12)), draw(st.sampled_from([PIXELS, ORIENTED, BASE]))
     return PickRecipe(
-        features=draw(st.sampled_from([PIXELS, ORIENTED])),
+        features=features,
         bits=draw(st.integers(1, 8)),
         orientations=draw(st.integers(1, 32)),
         inhibition=draw(st.integers(0, 15)),
@@ -26,16 +26,24 @@ def recipes(draw: st.DrawFn) -> PickRecipe:
         stride=draw(st.integers(1, cell)),
         straighten=draw(st.booleans()),
         mirror=draw(st.booleans()),
+        layer=draw(st.integers(1, 8)),
+        start=draw(st.integers(0, 7)),
         width=draw(st.integers(0, 63)),
-        margin=draw(st.integers(0, 15)),
+        margin=draw(st.integers(0, 7 if features == BASE else 15)),
         steps=draw(st.integers(0, 7)),
-        most=allowed_most(draw(st.integers(0, 1 << 36))),
+        most=allowed_most(draw(st.integers(0, 1 << 36)), features),
     )
 
 
 @given(recipes())
 def test_bytes_there_and_back(recipe: PickRecipe) -> None:
     assert PickRecipe.from_bytes(recipe.to_bytes()) == recipe
+
+
+@given(recipes(), recipes())
+def test_no_recipe_is_the_beginning_of_another(one: PickRecipe, other: PickRecipe) -> None:
+    """To the bit: padding aside, so that the bits of all recipes together are a prefix code."""
+    assert one == other or not other.to_bytes().startswith(one.to_bytes())
 
 
 @given(st.binary(max_size=9))
@@ -52,6 +60,22 @@ def test_lengths_are_those_that_the_bound_pays_for() -> None:
     assert len(PickRecipe(most=75).to_bytes()) == 4
     assert len(PickRecipe(features=ORIENTED).to_bytes()) == 5
     assert len(PickRecipe(features=ORIENTED, most=911 // 8 * 8).to_bytes()) == 6
+
+
+def test_recipes_of_the_first_version_keep_their_bytes() -> None:
+    """As records/ holds them: what was written before a base could be named."""
+    assert PickRecipe(width=20, margin=5, most=75).to_bytes().hex() == "06a2c961"
+    mnist = PickRecipe(features=ORIENTED, orientations=12, straighten=True, width=45, most=880)
+    assert mnist.to_bytes().hex() == "159a956a4dc4"
+    assert PickRecipe.from_bytes(bytes.fromhex("159a956a4dc4")) == mnist
+
+
+def test_recipes_with_a_base() -> None:
+    one = PickRecipe(features=BASE, layer=2, start=6, width=35, margin=4, steps=5)
+    # 001: version; then layer - 1, start, width, margin, steps; most: whether, mantissa, exponent.
+    assert one.to_bytes() == int("001 001 110 100011 100 101 0 00".replace(" ", ""), 2).to_bytes(3, "big")
+    stops = int("001 001 110 100011 100 101 1 101100 0000".replace(" ", ""), 2)
+    assert one.at_most(44).to_bytes() == stops.to_bytes(4, "big")
 
 
 def test_what_the_features_do_not_use_makes_no_difference() -> None:
@@ -86,6 +110,11 @@ def test_widths_and_margins() -> None:
         ({"features": ORIENTED, "cell": 13}, "cell"),
         ({"features": ORIENTED, "cell": 4, "stride": 5}, "stride"),
         ({"steps": 2.5}, "steps"),
+        ({"features": BASE, "layer": 9}, "layer"),
+        ({"features": BASE, "layer": 0}, "layer"),
+        ({"features": BASE, "start": 8}, "start"),
+        ({"features": BASE, "margin": 8}, "margin"),
+        ({"features": BASE, "most": 1 << 30}, "2080768 is allowed"),
     ],
 )
 def test_impossible_settings_die_at_once(wrong: dict[str, Any], told: str) -> None:
