@@ -39,6 +39,13 @@ def selection_bound(*, selected: int, samples: int, code_bits: int = 0, delta: f
     says that for a > e(k) the term of m = N is at most delta/N times the sum of those of m < N. Summed over all k, the
     probability of a > e(k) is at most delta/N * N.
 
+    A message that changes the predictor after the selection is part of the recipe: let the picked samples S be found
+    without it, and let the message, with S, decide the predictor. For each fixed message the selected ones are S and
+    the others on which that predictor errs. A set between these and all samples finds the same S, so it has the same
+    predictor and the same wrong ones; and a further sample on which it errs changes S, being picked, or is wrong. So
+    preference and coherence hold for each message, and code_bits counts its bits beside the recipe's: for all of them
+    at once, whichever was chosen by looking at the samples. S counts whole, also what the message makes no use of.
+
     Each term grows with e, so every point beyond the solution is beyond it too; and terms may be left out, which makes
     the bound larger.
     """
