@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from netpact.certificates import SelectionCertificate, code_bits
-from netpact.coding.format.pact import naming_file, pack_parts, unpack_parts
+from netpact.coding.format.pact import Pact, naming_file, pack_parts, unpack_parts
 from netpact.core.checks import check_instance
 from netpact.core.display import Displayed
 from netpact.core.errors import PactError
@@ -56,7 +56,9 @@ class Picked(Displayed):
         told = {"bound": "not certified"} if self.certificate is None else self.certificate.display_facts()
         return {**told, "picked": len(self.picks), "recipe": str(self.recipe)}
 
-    def to_module(self, data: Data | object, *, base: FeatureBase | str | Path | None = None) -> PickedClassifier:
+    def to_module(
+        self, data: Data | object, *, base: FeatureBase | Pact | str | Path | None = None
+    ) -> PickedClassifier:
         """The classifier, trained again on the picked samples alone.
 
         data  what they were picked from
