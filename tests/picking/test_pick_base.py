@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from network.whole_nets import samples, whole
 
 import netpact
 from netpact import Data, Pact, Picked, PickRecipe, pick, verify_picked
@@ -20,7 +21,7 @@ from netpact.datasets import Samples
 from netpact.layers.whole.account import in_integers
 from netpact.layers.whole.layers import WholeLayer
 from netpact.layers.whole.proving import run_counted
-from netpact.picking.base import as_feature_base
+from netpact.picking.base import FeatureBase, as_feature_base
 from netpact.picking.features import read_inputs, read_samples
 from netpact.picking.learner import select
 
@@ -62,6 +63,27 @@ def test_features_are_what_the_layer_reads(rest: Data, ground: Pact, layer: int)
     assert np.abs(levels).max() < 1 << 22
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_features_of_any_integer_network(seed: int) -> None:
+    """Skips, pools, halves, groups: every layer, against what the layer itself makes of its input."""
+    module, compressed = whole(seed)
+    pact = netpact.seal(compressed)
+    network = pact.to_module(module)
+    base = FeatureBase("drawn", pact, network)
+    x = torch.from_numpy(next(iter(samples().batches(12)))[0])
+    parts = [part for part in network.modules() if isinstance(part, WholeLayer) and not part.grid.levels]
+    assert len(parts) == base.layers
+    for layer in range(1, base.layers + 1):
+        grid, read = parts[-layer].grid, list[torch.Tensor]()
+        tap = parts[-layer].register_forward_pre_hook(lambda _, given, read=read: read.append(given[0].clone()))
+        with torch.no_grad():
+            network(x)
+        tap.remove()
+        features, _ = base.reading(layer)(x.numpy())
+        assert np.array_equal(features, grid.round_input(read[0].double()).flatten(1).numpy())
+        assert features.any()
+
+
 def test_features_stay_below_what_was_proven(rest: Data, ground: Pact) -> None:
     """For inputs that no data set has: far outside, all at once, drawn."""
     base = as_feature_base(ground)
@@ -85,7 +107,7 @@ def test_a_run_from_the_logits_equals_the_slow_way(rest: Data, ground: Pact) -> 
     given, labels = read_samples(RECIPE, few, base)
     start = given.start(RECIPE)
     assert start is not None
-    keys = [bytes([place // 256, place % 256]) for place in range(len(labels))]
+    keys = [bytes([place * 7 % 120]) for place in range(len(labels))]  # another order than that of the samples
     found = select(given.features, labels, RECIPE, classes=10, keys=keys, start=start)
     near = np.array([[_similar(a, given.features[p]) for p in found.picks] for a in given.features], dtype=np.int64)
     scores = start + near @ found.coefficients
@@ -216,8 +238,8 @@ def test_every_bit_of_the_recipe_is_paid_for(on_base: Picked) -> None:
 
 def test_on_the_command_line(tmp_path: Path, rest: Data, ground: Pact, others: Samples, capsys: Any) -> None:
     files = {}
-    for name, samples in (("rest", rest.train), ("others", others)):
-        x, y = next(iter(samples.batches(samples.count)))
+    for name, each in (("rest", rest.train), ("others", others)):
+        x, y = next(iter(each.batches(each.count)))
         files[name] = str(tmp_path / f"{name}.npz")
         np.savez(files[name], x_train=x, y_train=y)
     base, out = str(ground.write(tmp_path / "ground.pact")), tmp_path / "found"
