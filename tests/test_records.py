@@ -99,7 +99,8 @@ def test_the_index_says_what_a_selection_says(entry: dict[str, object]) -> None:
 
 @EVERY_PICK
 def test_selections_verify(entry: dict[str, object]) -> None:
-    verdict = netpact.verify_picked(ROOT / "records" / str(entry["file"]), load(str(entry["data"])))
+    base = ROOT / "records" / str(entry["base"]) if "base" in entry else None
+    verdict = netpact.verify_picked(ROOT / "records" / str(entry["file"]), load(str(entry["data"])), base=base)
     assert verdict.agreed, verdict.reasons
 
 

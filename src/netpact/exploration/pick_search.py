@@ -1,14 +1,13 @@
 """search_picks: look for the recipe of sample compression with the lowest bound.
 
 A recipe is some bytes of a prefix code, so trying many costs nothing beyond the bytes of the one that is taken. Recipes
-are compared on few samples, one setting changed at a time; the best one is run on all of them. Where it had better
-stop picking is seen from that run.
+are compared on few samples, one setting changed at a time; then from the best one on all of them, where wider or
+narrower similarities may be better. Where it had better stop picking is seen from its run.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,13 +22,14 @@ from netpact.core.errors import PactError
 from netpact.core.files import as_path, check_place, write_atomically
 from netpact.core.json import encode_json
 from netpact.core.progress import Progress
-from netpact.datasets import Data, Samples, as_data, as_samples
+from netpact.datasets import Data, as_data
 from netpact.exploration.clock import Clock
+from netpact.exploration.pick_bench import Bench
 from netpact.exploration.trials import Trial
 from netpact.layers.oriented import MAX_CELL
 from netpact.picking import FeatureBase, Picked, PickRecipe, verify_picked
 from netpact.picking.base import as_feature_base
-from netpact.picking.certifying import Drawn, draw_samples, find_origin, pick_drawn
+from netpact.picking.certifying import Drawn, find_origin, pick_drawn
 from netpact.picking.features import check_inputs
 from netpact.picking.recipe import BASE, ORIENTED, PIXELS, allowed_most
 
@@ -37,7 +37,6 @@ BEST = "best.pick"
 _FEW = 4000  # samples that recipes are compared on
 _COMPARED = 300  # samples whose distances say how wide the kernel starts
 _START_WIDTH = 0.3  # of the median squared distance
-_GROWTH = 1.6  # of the time of a run with the samples, as an exponent: for what is set aside
 _LOGITS = (0, 2, 5)  # where scores start: at 0, or at a base's logits with so much weight
 _STEPS = {PIXELS: {"bits": 1}, ORIENTED: {"orientations": 4, "inhibition": 1}, BASE: {"start": 1}}
 _STRIDES = ((4, 2), (6, 3), (8, 4), (10, 5), (6, 4), (8, 3))  # cell and stride
@@ -95,84 +94,39 @@ def search_picks(
     check_place(folder / BEST)
     source, ground = as_data(data), as_feature_base(base)
     told = find_origin(ground, base_data, source)
-    bench = _Bench(source, delta, clock, progress, ground)
-    best = _climb(bench, rounds)
-    picked = _run_whole(bench, best, told, working)
-    file, note = _place(folder, picked, bench)
-    result = PickSearch(picked, file, tuple(bench.ledger), clock.elapsed() / 60, note)
+    ledger: list[Trial] = []
+    few, every = (
+        Bench(
+            source,
+            ground,
+            few=count,
+            delta=delta,
+            clock=clock,
+            ledger=ledger,
+            progress=progress,
+            working=working if count == source.train.count else None,
+        )
+        for count in (min(_FEW, source.train.count), source.train.count)
+    )
+    starts = [start for start in _starts(few) if clock.left(0.5) > 0 or not ledger]
+    best = _climb(few, min(starts, key=few.score), rounds)
+    if not few.is_whole:
+        best = _climb(every, best, rounds, features=False)
+    picked = _finish(every, best, told, working)
+    file, note = _place(folder, picked, every)
+    result = PickSearch(picked, file, tuple(ledger), clock.elapsed() / 60, note)
     write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())
     return result
 
 
-class _Bench:
-    """Runs recipes on few samples, each once."""
-
-    def __init__(
-        self,
-        data: Data,
-        delta: float,
-        clock: Clock,
-        progress: Callable[[Trial], None] | None,
-        base: FeatureBase | None,
-    ) -> None:
-        self.data, self.delta, self.clock, self._progress, self.base = data, delta, clock, progress, base
-        few = min(_FEW, data.train.count)
-        self.few = replace(data, train=_first(data, few), test=None)
-        self.ledger: list[Trial] = []
-        self._scores: dict[bytes, float] = {}
-        self._least = 0  # selected by the best run; 0 before the first
-        self._drawn: dict[bytes, Drawn] = {}
-
-    def score(self, recipe: PickRecipe) -> float:
-        """The bound that the recipe would have if it stopped at its best place."""
-        key = recipe.to_bytes()
-        if key not in self._scores:
-            started = time.monotonic()
-            # No run can come below what is known once it has picked as many: bad recipes end soon.
-            drawn = self.draw(recipe.at_most(self._least * 65 // 64 + 1) if self._least else recipe)
-            history = drawn.run().history
-            self._least = min([*([self._least] if self._least else []), *(picked + wrong for picked, wrong in history)])
-            self._scores[key] = self.tell(recipe, history, len(drawn.labels), started)
-            seconds = time.monotonic() - started
-            self.clock.reserve(3 * seconds * (self.data.train.count / self.few.train.count) ** _GROWTH)
-        return self._scores[key]
-
-    def draw(self, recipe: PickRecipe) -> Drawn:
-        """Features are computed once for all recipes that differ in what comes after."""
-        key = replace(recipe, width=0, margin=0, steps=0, start=0, most=0).to_bytes()
-        if key not in self._drawn:
-            if len(self._drawn) >= 4:
-                self._drawn.pop(next(iter(self._drawn)))
-            self._drawn[key] = draw_samples(self.few, recipe, self.base, repeats=False)
-        return replace(self._drawn[key], recipe=recipe)
-
-    def tell(self, recipe: PickRecipe, history: tuple[tuple[int, int], ...], samples: int, started: float) -> float:
-        selected = min(picked + wrong for picked, wrong in history)
-        bits = code_bits(len(recipe.to_bytes()))
-        score = selection_bound(selected=selected, samples=samples, code_bits=bits, delta=self.delta)
-        trial = Trial(f"{recipe} ({samples:,} samples)", selected, bits, score, time.monotonic() - started)
-        self.ledger.append(trial)
-        if self._progress is not None:
-            self._progress(trial)
-        return score
-
-
-def _first(data: Data, count: int) -> Samples:
-    """The first samples, in memory."""
-    x, y = next(iter(data.train.batches(count)))
-    return as_samples((x, y), classes=data.classes)
-
-
-def _climb(bench: _Bench, rounds: int | None) -> PickRecipe:
-    """From the best start, every setting in turn; a change that helps is kept and made again."""
-    starts = [start for start in _starts(bench) if bench.clock.left(0.5) > 0 or not bench.ledger]
-    best = min(starts, key=bench.score)
+def _climb(bench: Bench, best: PickRecipe, rounds: int | None, *, features: bool = True) -> PickRecipe:
+    """Every setting in turn; a change that helps is kept and made again. features: those of the features too."""
     done = 0
     while rounds is None or done < rounds:
         before = best
-        for change in _changes(best):
+        for change in _changes(best, features=features):
             further: PickRecipe | None = change
-            while further is not None and not bench.clock.is_over() and bench.score(further) < bench.score(best):
+            while further is not None and not bench.clock.is_over() and bench.score(best) > bench.score(further):
                 best, further = further, _again(best, further)
             if bench.clock.is_over():
                 return best
@@ -182,7 +136,7 @@ def _climb(bench: _Bench, rounds: int | None) -> PickRecipe:
     return best
 
 
-def _starts(bench: _Bench) -> Iterator[PickRecipe]:
+def _starts(bench: Bench) -> Iterator[PickRecipe]:
     """One recipe for each kind of features that the data allow; with a base for each of its layers."""
     shape = bench.data.input_shape
     kinds = [PickRecipe(features=PIXELS)] if bench.base is None else _on_base(bench.base, bench.data)
@@ -221,16 +175,17 @@ def _start_width(drawn: Drawn) -> int:
     return min(63, max(0, round(2 * math.log2(max(1.0, _START_WIDTH * middle)))))
 
 
-def _changes(recipe: PickRecipe) -> Iterator[PickRecipe]:
+def _changes(recipe: PickRecipe, *, features: bool) -> Iterator[PickRecipe]:
     """Recipes one step away."""
     steps = {"width": 1, "margin": 1, "steps": 1}
-    steps |= _STEPS[recipe.features]
+    if features or recipe.features == BASE:  # where scores start is no setting of the features
+        steps |= _STEPS[recipe.features]
     for name, step in steps.items():
         for sign in (1, -1):
             moved = _moved(recipe, **{name: getattr(recipe, name) + sign * step})
             if moved is not None:
                 yield moved
-    if recipe.features == ORIENTED:
+    if features and recipe.features == ORIENTED:
         for cell, stride in _STRIDES:
             moved = _moved(recipe, cell=min(cell, MAX_CELL), stride=stride)
             if moved is not None and moved != recipe:
@@ -254,24 +209,22 @@ def _moved(recipe: PickRecipe, **values: int) -> PickRecipe | None:
         return None
 
 
-def _run_whole(bench: _Bench, recipe: PickRecipe, told: str, working: Progress | None) -> Picked:
-    """On all samples, until all others are right; then again with the best place to stop, if that is better."""
-    started, delta = time.monotonic(), bench.delta
-    drawn = draw_samples(bench.data, recipe, bench.base, repeats=False)
-    history = drawn.run(working).history
-    bench.tell(recipe, history, len(drawn.labels), started)
+def _finish(bench: Bench, recipe: PickRecipe, told: str, working: Progress | None) -> Picked:
+    """On all samples, with the best place to stop, or without one if the recipe that does not name it is better."""
+    history, samples = bench.history(recipe), len(bench.draw(recipe).labels)
     reached = dict(history)  # one sample is picked in a round: a run that stops earlier is a beginning of this one
 
     def bound(candidate: PickRecipe) -> float:
         picked = candidate.most or history[-1][0]
         bits = code_bits(len(candidate.to_bytes()))
-        return selection_bound(
-            selected=picked + reached[picked], samples=len(drawn.labels), code_bits=bits, delta=delta
-        )
+        return selection_bound(selected=picked + reached[picked], samples=samples, code_bits=bits, delta=bench.delta)
 
     ends = sorted({allowed_most(picked, recipe.features) for picked in reached if picked} & reached.keys())
-    best = min([recipe, *(recipe.at_most(end) for end in _near_best(ends, reached))], key=bound)
-    return pick_drawn(replace(drawn, recipe=best), bench.data, told, delta=delta, progress=working)
+    candidates = [recipe.at_most(end) for end in _near_best(ends, reached)]
+    if not history[-1][1]:  # it ran to its end
+        candidates.append(recipe)
+    best = min(candidates, key=bound)
+    return pick_drawn(bench.draw(best), bench.data, told, delta=bench.delta, progress=working)
 
 
 def _near_best(ends: list[int], reached: dict[int, int]) -> list[int]:
@@ -279,7 +232,7 @@ def _near_best(ends: list[int], reached: dict[int, int]) -> list[int]:
     return sorted(ends, key=lambda end: end + reached[end])[:1]
 
 
-def _place(folder: Path, picked: Picked, bench: _Bench) -> tuple[Path, str]:
+def _place(folder: Path, picked: Picked, bench: Bench) -> tuple[Path, str]:
     """A better file for the same data and delta is never replaced, and none is lost."""
     best, stated = folder / BEST, picked.certificate
     assert stated is not None

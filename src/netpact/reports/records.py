@@ -73,10 +73,11 @@ _PICKED = """
 A recipe of a few bytes makes the classifier from the training samples that it picks; the bound pays for how many
 they are ([sample-compression.md](sample-compression.md)). What is in the file is the recipe, so `netpact verify` picks
 again. The learner was made by looking at digits and MNIST, so it is not older than these samples, and no recipe pays
-for that; the row with oriented features uses the stem above as well.
+for that; the row with oriented features uses the stem above as well. A row that needs a base rests on that network from
+other data too, and is checked with `--base records/BASE`: [priors.md](priors.md) says what that assumes.
 
-| setting | bound | published | recipe, bytes | picked | wrong of the others | test error | minutes | file |
-|---|---|---|---|---|---|---|---|---|
+| setting | bound | published | recipe, bytes | picked | wrong of the others | test error | minutes | file | needs |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 _FOR_THE_RECORD = """
@@ -137,9 +138,9 @@ def is_for_the_record(entry: dict[str, object]) -> bool:
 
 
 def render_records(entries: list[dict[str, object]]) -> str:
-    others = [entry for entry in entries if is_for_the_record(entry)]
-    untuned = [entry for entry in entries if "untuned" in entry]
     picked = [entry for entry in entries if "picked" in entry]
+    others = [entry for entry in entries if is_for_the_record(entry) and entry not in picked]
+    untuned = [entry for entry in entries if "untuned" in entry]
     plain = [entry for entry in entries if entry not in (*others, *untuned, *picked)]
     text = _HEAD + "".join(_row(_plain_cells(entry)) for entry in plain)
     if untuned:
@@ -179,6 +180,7 @@ def _picked_cells(entry: dict[str, object]) -> tuple[object, ...]:
         percent(_number(entry, "test_error")),
         entry["minutes"],
         f"`{entry['file']}`",
+        f"`{entry['base']}`" if "base" in entry else "-",
     )
 
 

@@ -1,0 +1,93 @@
+"""Bench: runs recipes of sample compression on some of the samples or on all, each once, and keeps what it saw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from netpact.certificates import code_bits, selection_bound
+from netpact.core.progress import Progress
+from netpact.datasets import Data, Samples, as_samples
+from netpact.exploration.clock import Clock
+from netpact.exploration.trials import Trial
+from netpact.picking import FeatureBase, PickRecipe
+from netpact.picking.certifying import Drawn, draw_samples
+
+_GROWTH = 1.6  # of the time of a run with the samples, as an exponent: for what is set aside
+_KEPT = 4  # kinds of features of few samples; of all samples there is memory for one
+
+History = tuple[tuple[int, int], ...]
+
+
+class Bench:
+    """few: how many samples; all if there are no more.
+
+    ledger   of all trials; benches of one search share it
+    working  picks of a run
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        base: FeatureBase | None,
+        *,
+        few: int,
+        delta: float,
+        clock: Clock,
+        ledger: list[Trial],
+        progress: Callable[[Trial], None] | None = None,
+        working: Progress | None = None,
+    ) -> None:
+        self.data, self.base, self.delta, self.clock, self.ledger = data, base, delta, clock, ledger
+        self._progress, self._working = progress, working
+        self.is_whole = few >= data.train.count
+        self._samples = data if self.is_whole else replace(data, train=_first(data, few), test=None)
+        self._histories: dict[bytes, History] = {}
+        self._scores: dict[bytes, float] = {}
+        self._least = 0  # selected by the best run; 0 before the first
+        self._drawn: dict[bytes, Drawn] = {}
+
+    def score(self, recipe: PickRecipe) -> float:
+        """The bound that the recipe would have if it stopped at its best place."""
+        self.history(recipe)
+        return self._scores[recipe.to_bytes()]
+
+    def history(self, recipe: PickRecipe) -> History:
+        """(picked, wrong) before each round. A run ends when it cannot come below the best one any more."""
+        key = recipe.to_bytes()
+        if key not in self._histories:
+            started = time.monotonic()
+            # No run can come below what is known once it has picked as many: bad recipes end soon.
+            drawn = self.draw(recipe.at_most(self._least * 65 // 64 + 1) if self._least else recipe)
+            history = self._histories[key] = drawn.run(self._working).history
+            self._least = min([*([self._least] if self._least else []), *(picked + wrong for picked, wrong in history)])
+            self._scores[key] = self._tell(recipe, history, len(drawn.labels), started)
+            seconds = time.monotonic() - started
+            self.clock.reserve(3 * seconds * (self.data.train.count / self._samples.train.count) ** _GROWTH)
+        return self._histories[key]
+
+    def draw(self, recipe: PickRecipe) -> Drawn:
+        """Features are computed once for all recipes that differ in what comes after."""
+        key = replace(recipe, width=0, margin=0, steps=0, start=0, most=0).to_bytes()
+        if key not in self._drawn:
+            while len(self._drawn) >= (1 if self.is_whole else _KEPT):
+                self._drawn.pop(next(iter(self._drawn)))
+            self._drawn[key] = draw_samples(self._samples, recipe, self.base, repeats=False)
+        return replace(self._drawn[key], recipe=recipe)
+
+    def _tell(self, recipe: PickRecipe, history: History, samples: int, started: float) -> float:
+        selected = min(picked + wrong for picked, wrong in history)
+        bits = code_bits(len(recipe.to_bytes()))
+        score = selection_bound(selected=selected, samples=samples, code_bits=bits, delta=self.delta)
+        trial = Trial(f"{recipe} ({samples:,} samples)", selected, bits, score, time.monotonic() - started)
+        self.ledger.append(trial)
+        if self._progress is not None:
+            self._progress(trial)
+        return score
+
+
+def _first(data: Data, count: int) -> Samples:
+    """The first samples, in memory."""
+    x, y = next(iter(data.train.batches(count)))
+    return as_samples((x, y), classes=data.classes)
