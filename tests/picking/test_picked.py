@@ -19,6 +19,7 @@ from netpact.certificates import SelectionCertificate, selection_bound
 from netpact.cli.app import run
 from netpact.coding.format.pact import pack_parts
 from netpact.core.errors import PactError
+from netpact.exploration import search_picks
 from netpact.picking.classifier import count_wrong
 from netpact.picking.file import CONTAINER_VERSION, MAGIC
 
@@ -202,3 +203,20 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert stated(Picked.read(file)).bound <= stated(Picked.from_bytes(before)).bound
     assert run([*search, "--rate", "2"]) == 2
     assert "--rate" in capsys.readouterr().err
+
+
+def test_what_few_samples_found_is_changed_further_on_all(
+    digits: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netpact.exploration.pick_search._FEW", 300)
+    found = search_picks(digits, out=tmp_path, rounds=1)
+    on_all = [trial for trial in found.ledger if trial.name.endswith("(1,437 samples)")]
+    assert any(trial.name.endswith("(300 samples)") for trial in found.ledger)
+    assert len(on_all) > 3
+    assert len({trial.name for trial in on_all}) == len(on_all), "none is run twice"
+    kinds = {trial.name.partition(", width")[0] for trial in on_all}
+    assert len(kinds) == 1, "features stay as they are"
+    best = min(trial.errors for trial in on_all)
+    assert best < on_all[0].errors, "a change was worth it"
+    assert stated(found.picked).selected <= best * 1.1
+    assert verify_picked(found.picked, digits)
