@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import constriction
 import numpy as np
@@ -61,8 +62,9 @@ class Decoder:
 
     def _read_counted(self, decoded: Bits, context: Context) -> None:
         """The same with the methods of a context written out: nearly all blocks are of these, and most are short."""
+        start = blocks = self._read_first(decoded, context) if context.total < LAG else 0
         decode, encode = self._coder.decode, self._again.encode
-        ones, total, start, blocks, count = context.ones, context.total, 0, 0, len(decoded)
+        ones, total, count = context.ones, context.total, len(decoded)
         while start < count:
             end = start + 1 + total // LAG
             if end > count:
@@ -84,6 +86,20 @@ class Decoder:
         # Afterwards, since blocks grow: however long the plane, there are some hundred at most.
         self._budget.charge(work=_CALL * blocks)
 
+    def _read_first(self, decoded: Bits, context: Context) -> int:
+        """While a context is new, each decision is a block of its own; how many there were."""
+        decode, encode, models = self._coder.decode, self._again.encode, _first_models()
+        ones, bits = context.ones, list[int]()
+        for total in range(context.total, min(context.total + len(decoded), LAG)):
+            known = models[total][ones]
+            bit = decode(known)
+            encode(bit, known)
+            bits.append(bit)
+            ones += bit
+        decoded[: len(bits)] = bits
+        context.update(ones=sum(bits), total=len(bits))
+        return len(bits)
+
     @contextmanager
     def unnoted(self) -> Iterator[None]:
         """Decisions that need not be compared with those of another walk: they follow from what they are read as."""
@@ -99,3 +115,15 @@ class Decoder:
 
     def charge(self, *, work: int = 0, memory: int = 0, kept: int = 0) -> None:
         self._budget.charge(work=work, memory=memory, kept=kept)
+
+
+@cache
+def _first_models() -> list[list[object]]:
+    """For a context that has seen `total` decisions, `ones` of them ones: models[total][ones]."""
+    return [[_model(ones, total) for ones in range(total + 1)] for total in range(LAG)]
+
+
+def _model(ones: int, total: int) -> object:
+    context = Context()
+    context.update(ones=ones, total=total)
+    return bernoulli(context.probability())

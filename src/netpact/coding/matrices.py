@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from netpact.coding.coder import Coder, Contexts
 from netpact.coding.integers import Integers, code_indices
+from netpact.core.errors import PactError
 
 _DIGIT_BITS = 5  # 0 to 31 digits: up to 2^31 - 1 marks
 # Bytes in use at once, when it is read or written: for each entry its context, whether it is of the plane at hand and
@@ -44,6 +45,9 @@ def code_matrix_positions(
         coder.charge(memory=_ENTRY_BYTES * count + _PLACE_BYTES * len(places))
         told = None if values is None else marked[places]
         marked[places] = coder.bits(told, len(places), contexts["marked", total])
+    # What was told first follows from the marks: so whatever is read is written the same way.
+    if any((count_digits(whole.sum(axis=1 - axis)) != own).any() for axis, own in enumerate((of_rows, of_columns))):
+        raise PactError("the message marks other numbers of places in a row or a column than it says")
     return np.flatnonzero(marked)
 
 

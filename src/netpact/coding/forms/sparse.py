@@ -96,6 +96,7 @@ class SparseMatrix(Marked):
 
     tag: ClassVar[int] = 16
     name: ClassVar[str] = "sparse-matrix"
+    one_to_one: ClassVar[bool] = True
     since: ClassVar[int] = 4
 
     def code_places(self, coder: Coder, kept: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
