@@ -19,7 +19,7 @@ from netpact.core.limits import Limits
 # Steps, about nanoseconds, to read a decision and to write it again for the comparison; and for each call of the coder.
 _DECISION = 50
 _CALL = 10_000
-_FEW = 5  # decisions that are sooner read one by one, as plain numbers, than as an array
+_FEW = 6  # decisions that are sooner read one by one, as plain numbers, than as an array
 _PADDING = 8  # zeros behind the message: the coder's state is 64 bits wide
 
 
