@@ -121,6 +121,21 @@ def test_one_batch_of_many_in_which_it_cheats_is_enough() -> None:
         values(Plays(lambda net, x: x + (1e-3 if net.calls == 20 else 0)), x)
 
 
+def test_samples_are_asked_again_where_rows_are_empty() -> None:
+    """One sample of each batch of many rows, at hardly any cost."""
+    x = np.random.default_rng(0).standard_normal((4000, 3)).astype(np.float32)
+    counts = np.bincount(program._rows_of(x)[1])
+    batches, full = int(counts.max()), int(np.sort(counts)[program.ROWS // 2])
+    module = Plays(lambda net, x: x)
+    asked: list[int] = []
+    run = AsRun(module)
+    ask, run._with_witnesses = run._with_witnesses, lambda x, rows: asked.extend(rows) or ask(x, rows)  # type: ignore
+    run(x)
+    run.finish()
+    assert full <= len(asked) <= batches
+    assert run._module.calls <= batches + 6  # type: ignore[operator]
+
+
 def test_an_operation_without_a_deterministic_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(net: Plays, x: Tensor) -> Tensor:
         assert torch.are_deterministic_algorithms_enabled()

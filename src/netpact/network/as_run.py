@@ -32,6 +32,7 @@ ROWS = 32  # more gains no speed; with fewer the row would matter less, and batc
 TOLERANCE = 1e-4  # far above what float32 runs of networks in use differ by
 _ENTRIES = 1 << 25  # of the inputs that are put into rows together
 _MOST_AT_ONCE = 1 << 14
+_MOST_WITNESSES = 1 << 9  # one of each batch; they wait for an empty row, which costs nothing
 _COMPANY = "a sample's logits depend on the other samples of its batch, or on earlier ones"
 
 
@@ -62,8 +63,8 @@ class AsRun:
             if tensor.is_floating_point() and tensor.dtype != torch.float32:
                 raise PactError(f"{name} is {tensor.dtype}; arithmetic as run is float32", where="network")
         self._first: tuple[Tensor, NDArray[np.int64], Tensor] | None = None
-        self._witnesses: dict[int, tuple[Tensor, Tensor]] = {}  # by row: an input and its logits
-        self._batches = 0
+        self._witnesses: dict[int, list[tuple[Tensor, Tensor]]] = {}  # by row: inputs and their logits
+        self._batches = self._waiting = 0
 
     def batch(self, input_shape: tuple[int, ...], *, most: int) -> int:
         """How many samples to hand over at a time. Many, whatever `most` says: rows are then rarely empty."""
@@ -97,16 +98,40 @@ class AsRun:
         self._ask_witnesses()
 
     def _run(self, x: Tensor, rows: NDArray[np.int64]) -> Tensor:
-        logits = self._forward(x)[rows]
+        found = self._with_witnesses(x, sorted(self._witnesses.keys() - set(rows.tolist())))
+        logits = found[rows]
         if self._first is None:
             self._first = x, rows, logits
             self._refuse_company(x, rows[rows % 2 == 0], logits[rows % 2 == 0])
-        row = rows[self._batches % len(rows)]
-        self._witnesses[int(row)] = x[row], logits[self._batches % len(rows)]
-        self._batches += 1
-        if self._batches % ROWS == 0:
+        self._remember(x, rows, logits)
+        if self._waiting >= max(ROWS, min(_MOST_WITNESSES, _ENTRIES // x[0].numel())):
             self._ask_witnesses()
         return logits
+
+    def _remember(self, x: Tensor, rows: NDArray[np.int64], logits: Tensor) -> None:
+        """One sample of the batch. Of the last ones, which have few rows, the latest of each row is enough."""
+        place = self._batches % len(rows)
+        row = int(rows[place])
+        waiting = self._witnesses.setdefault(row, [])
+        if waiting and len(rows) < ROWS // 2:
+            waiting.pop()
+            self._waiting -= 1
+        waiting.append((x[row].clone(), logits[place]))
+        self._batches += 1
+        self._waiting += 1
+
+    def _with_witnesses(self, x: Tensor, rows: list[int]) -> Tensor:
+        """Logits of a batch in whose empty rows, these, stand samples of earlier batches: theirs must be the same."""
+        asked = {row: self._witnesses[row].pop() for row in rows}
+        for row, (sample, _) in asked.items():
+            x[row] = sample
+            if not self._witnesses[row]:
+                del self._witnesses[row]
+        self._waiting -= len(asked)
+        found = self._forward(x)
+        if asked and not _same_bits(found[rows], torch.stack([logits for _, logits in asked.values()])):
+            raise PactError(_COMPANY, where="network", hint="a network must not remember what it was run on")
+        return found
 
     def _forward(self, x: Tensor) -> Tensor:
         try:
@@ -128,15 +153,10 @@ class AsRun:
             raise PactError(_COMPANY, where="network", hint="it must be a function of the sample")
 
     def _ask_witnesses(self) -> None:
-        """One sample of each batch since the last time, in a batch of such."""
-        if not self._witnesses:
-            return
-        rows = np.array(sorted(self._witnesses), dtype=np.int64)
-        inputs = torch.stack([self._witnesses[row][0] for row in rows])
-        logits = torch.stack([self._witnesses[row][1] for row in rows])
-        if not _same_bits(self._forward(_filled(inputs.numpy(), rows))[rows], logits):
-            raise PactError(_COMPANY, where="network", hint="a network must not remember what it was run on")
-        self._witnesses.clear()
+        """All that found no empty row, in batches of such."""
+        while self._witnesses:
+            rows = sorted(self._witnesses)
+            self._with_witnesses(torch.zeros(ROWS, *self._witnesses[rows[0]][0][0].shape), rows)
 
 
 def _rows_of(inputs: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
