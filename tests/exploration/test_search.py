@@ -17,8 +17,12 @@ import netpact.network
 from netpact.cli.app import run
 from netpact.cli.commands.search import parse_budget
 from netpact.core.errors import PactError
+from netpact.core.seed import Seed
 from netpact.exploration import PRESETS, SearchResult, Trial, candidate_names, find_preset, search
 from netpact.layers import CPConv2d
+from netpact.methods.annealing import bound_of
+from netpact.methods.flips import Flips
+from netpact.methods.sign_training import train_signs
 
 
 @pytest.fixture(scope="module")
@@ -374,3 +378,36 @@ def test_copies_are_judged_as_they_are_certified(small: Path, tmp_path: Path) ->
     result = quick(tmp_path / "copied.npz", tmp_path / "out")
     assert result.pact.certificate is not None
     assert result.pact.certificate.bound == min(trial.score for trial in result.ledger)
+
+
+def test_several_starts_are_halved_and_named(small: Path, tmp_path: Path) -> None:
+    options = {"budget_seconds": 1000, "candidates": ["linear"], "rates": [6.0], "training_steps": 60, "rounds": 3}
+    result = search(str(small), out=tmp_path / "a", starts=4, **options)  # type: ignore[arg-type]
+    names = [trial.name for trial in result.ledger]
+    trained = ["linear signs 6, 60 steps", *(f"linear signs 6, 60 steps, start {n}" for n in (2, 3, 4))]
+    assert names[:4] == trained
+    assert len({trial.bits for trial in result.ledger[:4]}) > 1, "each start has random numbers of its own"
+    assert sorted(names[4:8]) == sorted(f"{name} round 1" for name in trained)
+    assert len([name for name in names if name.endswith("round 2")]) == 2
+    assert len([name for name in names if name.endswith("round 3")]) == 1
+    assert "--starts 4 --rounds 3" in result.command
+    again = search(str(small), out=tmp_path / "b", starts=4, **options)  # type: ignore[arg-type]
+    assert again.pact.message == result.pact.message
+
+
+def test_signs_are_the_best_that_the_training_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound of every look is noted: what comes back is the lowest, and the last step is among them."""
+    train = netpact.load_data("digits").train
+    x, y = (np.concatenate(parts) for parts in zip(*train.batches(), strict=True))
+    known = Flips(x.reshape(len(x), -1), y, classes=10)
+    seen: list[tuple[float, bytes]] = []
+
+    def look(flips: Flips, signs: Any) -> float:
+        seen.append((bound_of(flips, signs), signs.tobytes()))
+        return seen[-1][0]
+
+    monkeypatch.setattr("netpact.methods.sign_training.bound_of", look)
+    found = train_signs(known, np.zeros((10, 64)), rate=4.0, seed=Seed(0), steps=400)
+    assert len(seen) > 20
+    assert min(seen)[0] < seen[-1][0], "a case in which the last step is not the best"
+    assert bound_of(known, found) == min(seen)[0]

@@ -33,6 +33,7 @@ from netpact.coding.forms import (
     Symbols,
     Ternary,
     TernaryMap,
+    TernaryTemplate,
     Uniform,
     Zero,
     matrix_sides,
@@ -71,6 +72,11 @@ def rare(shape: tuple[int, ...], salt: int) -> CodedTensor:
     """Ternary with one mark in some hundred places."""
     drawn = scatter(_size(shape), modulus=200, salt=salt)
     return _tensor(Ternary(ShortFloat(-3, 7)), shape, (drawn == 3).astype(np.int64) - (drawn == 5))
+
+
+def ternary_template(shape: tuple[int, ...], salt: int) -> CodedTensor:
+    form = TernaryTemplate(edge=salt % 2 == 0, corner=True, maps=len(shape) > 1 and shape[1] <= 256)
+    return _tensor(form, shape, ternary(shape, salt).symbols)
 
 
 def ternary_map(shape: tuple[int, ...], salt: int) -> CodedTensor:
@@ -289,6 +295,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "conv": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), codebook),
     "zeros": compress(Architecture(MLP, (4,), (3, 2), 2), zero),
     "oriented": compress(Architecture(ORIENTED, (6, 5, 4, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
+    "ternary-template": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), ternary_template),
     "as-run": compress(Architecture(MLP, (9,), (7,), 3), uniform, arithmetic="as-run"),
     "alexnet": compress(Architecture(8, (2,), (1, 8, 8), 3), ternary),
     "vgg": compress(Architecture(9, (11, 1, 2), (1, 8, 8), 3), uniform),
@@ -384,7 +391,8 @@ GOLDEN_3 = (
     "shufflenet",
 )
 GOLDEN_4 = ("as-run", "sparse-matrix", "whole-conv", "whole-resnet", "own-whole", "own-output")
-GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4)
+GOLDEN_5 = ("ternary-template",)
+GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4, *GOLDEN_5)
 
 
 def module_for(name: str) -> nn.Module | None:

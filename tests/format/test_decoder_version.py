@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, NETWORKS
+from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, GOLDEN_5, NETWORKS
 
 from netpact.coding import Decoder, code_uint
 from netpact.coding.format import ARITHMETICS, DECODER_VERSION, message, seal, versions
@@ -69,8 +69,9 @@ REWRITES_OF_VERSION_3 = {
 FORMS_OF_VERSION_3 = {14: "sketched", 15: "heavy-tail"}
 # And with version 4, since which the arithmetic is a number: the place in this list.
 ARITHMETICS_OF_VERSION_4 = ["float32", "float64", "as-run", "whole"]
-NEWER = {4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
+NEWER = {5: GOLDEN_5, 4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
 FORMS_OF_VERSION_4 = {16: "sparse-matrix"}
+FORMS_OF_VERSION_5 = {17: "ternary-template"}
 REWRITES_OF_VERSION_4 = {
     5: ("whole", {"levels": 0, "low": None, "high": 0, "gain": 1, "divide": 0, "shift": 0, "reach": 0}),
     6: ("whole-pool", {"multiplier": 1, "shift": 0}),
@@ -135,6 +136,11 @@ def test_version_4_is_what_it_was() -> None:
     assert 4 not in versions.FAMILIES_SINCE.values()
     found = {code: (kind.name, dict(kind.least)) for code, kind in REWRITES.items() if kind.since == 4}
     assert found == REWRITES_OF_VERSION_4
+
+
+def test_version_5_is_what_it_was() -> None:
+    assert {tag: form.name for tag, form in FORMS.items() if form.since == 5} == FORMS_OF_VERSION_5
+    assert not {code for code, kind in REWRITES.items() if kind.since == 5}
 
 
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)

@@ -28,6 +28,7 @@ from format.format_examples import (
     sparse,
     sparse_matrix,
     ternary,
+    ternary_template,
     uniform,
     wrap,
     zero,
@@ -55,6 +56,7 @@ NETWORKS_TO_DAMAGE = [
     compress(Architecture(MLP, (4, 4), (6,), 3), exact),
     compress(Architecture(MLP, (9,), (5,), 4), zero),
     compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), codebook),
+    compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), ternary_template),
     compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), low_rank),
     compress(Architecture(MLP, (8, 6, 5), (6,), 3), projection),
     compress(Architecture(CONV, (2, 3), (1, 6, 6), 3), scaled),
@@ -180,7 +182,21 @@ def test_damaged_messages_take_little_memory(depth: Depth) -> None:
 
 
 @pytest.mark.parametrize(
-    "maker", [ternary, rare, uniform, codebook, exact, low_rank, projection, scaled, sparse, sparse_matrix, projected]
+    "maker",
+    [
+        ternary,
+        rare,
+        uniform,
+        codebook,
+        exact,
+        low_rank,
+        projection,
+        scaled,
+        sparse,
+        sparse_matrix,
+        projected,
+        ternary_template,
+    ],
 )
 def test_the_largest_allowed_network_takes_little_memory(maker: Maker) -> None:
     message = encode_message(compress(Architecture(LINEAR, (), (3999,), 5), maker))

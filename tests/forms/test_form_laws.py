@@ -37,6 +37,7 @@ from netpact.coding.forms import (
     Symbols,
     Ternary,
     TernaryMap,
+    TernaryTemplate,
     Uniform,
     Weights,
     Zero,
@@ -66,6 +67,7 @@ TAGS = {
     14: "sketched",
     15: "heavy-tail",
     16: "sparse-matrix",
+    17: "ternary-template",
 }
 STEP = ShortFloat(-3, 5)
 
@@ -232,6 +234,12 @@ CASES = {
         lambda symbol: symbol * 21 / 128,
         (2, -2, 2**40, -(2**63)),
     ),
+    **{
+        f"ternary-template {form.edge} {form.corner} {form.maps}": Case(
+            form, lambda random, count: random.choice([-1, 0, 0, 0, 1], count), float, (2, -2, 2**40, -(2**63))
+        )
+        for form in TernaryTemplate.every()
+    },
     "low-rank": Case(
         LowRank(STEP, 5, (1,)),
         lambda random, count: random.integers(-15, 16, count),

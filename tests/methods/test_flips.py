@@ -14,8 +14,9 @@ from netpact.certificates import risk_bound
 from netpact.coding.format import Pact, seal
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
-from netpact.methods import TernarySearch, compress, flips
-from netpact.methods.flips import Flips, anneal
+from netpact.methods import TernarySearch, compress
+from netpact.methods.annealing import _draw, anneal, move_gains
+from netpact.methods.flips import Flips, _add_up
 from netpact.network import Network, count_errors, trace
 from netpact.pacts.certification import certify
 
@@ -29,26 +30,55 @@ def slow_errors(features: NDArray[np.int64], labels: NDArray[np.int64], signs: N
     return wrong
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["integers", "floats"])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_cost_of_every_move_is_that_of_making_it(seed: int) -> None:
+def test_the_gain_of_every_move_is_that_of_making_it(seed: int, whole: bool) -> None:
     random = np.random.default_rng(seed)
-    classes, inputs, samples = int(random.integers(2, 5)), 7, 40
+    classes, inputs, samples = int(random.integers(2, 5)), 7, 600  # more than a sum of octets holds
     features = random.integers(-3, 4, (samples, inputs))
     labels = random.integers(0, classes, samples)
     signs = random.choice([-1, 0, 1], (classes, inputs), p=[0.2, 0.6, 0.2]).astype(np.int8)
-    known = Flips(features.astype(np.float32), labels, classes=classes)
+    known = Flips((features if whole else features / 4).astype(np.float32), labels, classes=classes)
+    assert known.features.dtype == (np.int16 if whole else np.float32)
     logits = known.logits(signs)
-    assert known.errors(logits) == slow_errors(features, labels, signs)
+    before = slow_errors(features, labels, signs)
+    assert known.errors(logits) == before
     for row in range(classes):
-        picked = np.sort(random.choice(inputs, 5, replace=False))
-        costs = flips._move_costs(known, signs, logits, row, picked, 0.0)
-        priced = flips._move_costs(known, signs, logits, row, picked, 0.37)
-        np.testing.assert_allclose(priced - costs, 0.37 * known.code.change_bits(signs, row)[:, picked])
-        for state in (-1, 0, 1):
-            for place, column in enumerate(picked):
-                moved = signs.copy()
-                moved[row, column] = state
-                assert costs[state + 1, place] == slow_errors(features, labels, moved)
+        for columns in (None, np.sort(random.choice(inputs, 5, replace=False))):
+            picked = np.arange(inputs) if columns is None else columns
+            moves = known.row(logits, row, columns)
+            assert samples - moves.right() == before
+            bits = random.standard_normal((3, len(picked)))
+            gains = move_gains(moves, signs[row, picked], bits)
+            for state in (-1, 0, 1):
+                for place, column in enumerate(picked):
+                    moved = signs.copy()
+                    moved[row, column] = state
+                    gain = before - slow_errors(features, labels, moved) - bits[state + 1, place]
+                    if state == signs[row, column]:
+                        gain = -np.inf
+                    assert gains[state + 1, place] == pytest.approx(gain)
+
+
+def test_a_change_that_was_made_is_seen_by_the_next_one() -> None:
+    random = np.random.default_rng(3)
+    features, labels = random.integers(0, 3, (500, 6)), random.integers(0, 3, 500)
+    signs = random.choice([-1, 0, 1], (3, 6)).astype(np.int8)
+    known = Flips(features.astype(np.float32), labels, classes=3)
+    moves = known.row(known.logits(signs), 1)
+    for column, state in ((2, 1), (4, -1)):
+        change = state - int(signs[1, column])
+        if change:
+            moves.make(column, change)
+        signs[1, column] = state
+    # Six features of at most 2: every sample is within reach of one change, so none is left out.
+    assert 500 - moves.right() == slow_errors(features, labels, signs)
+
+
+def test_more_decisions_than_an_octet_counts_are_added_up() -> None:
+    decisions = np.ones((700, 3), dtype=np.bool_)
+    decisions[:, 1] = False
+    np.testing.assert_array_equal(_add_up(decisions), [700, 0, 700])
 
 
 def test_signs_are_added_to_logits_that_are_there_already() -> None:
@@ -56,28 +86,40 @@ def test_signs_are_added_to_logits_that_are_there_already() -> None:
     random = np.random.default_rng(1)
     features, labels = random.integers(-3, 4, (50, 6)), random.integers(0, 3, 50)
     own, signs = random.integers(-4, 5, (3, 6)), random.integers(-1, 2, (3, 6)).astype(np.int8)
-    known = Flips(features.astype(np.float32), labels, classes=3, offset=(own @ features.T).astype(np.float32))
+    known = Flips(features.astype(np.float32), labels, classes=3, offset=(own @ features.T / 4).astype(np.float32))
     logits = known.logits(signs)
-    assert known.errors(logits) == slow_errors(features, labels, own + signs)
-    assert known.errors(logits) != slow_errors(features, labels, signs)
-    costs = flips._move_costs(known, signs, logits, 1, np.arange(6), 0.0)
+    before = slow_errors(features, labels, own + 4 * signs)
+    assert known.errors(logits) == before
+    assert before != slow_errors(features, labels, signs)
+    gains = move_gains(known.row(logits, 1), signs[1], np.zeros((3, 6)))
     for state in (-1, 0, 1):
-        for column in range(6):
-            moved = signs.copy()
+        for column in np.flatnonzero(signs[1] != state):
+            moved = signs.astype(np.int64)
             moved[1, column] = state
-            assert costs[state + 1, column] == slow_errors(features, labels, own + moved)
+            assert gains[state + 1, column] == before - slow_errors(features, labels, own + 4 * moved)
 
 
 @pytest.mark.parametrize("fill", [-1, 0, 1])
-def test_costs_at_the_ends(fill: int) -> None:
-    """Nothing marked, all marked, all negative: no cost is infinite or NaN."""
+def test_gains_at_the_ends(fill: int) -> None:
+    """Nothing marked, all marked, all negative: no gain but that of no change is infinite."""
     random = np.random.default_rng(0)
     features, labels = random.integers(0, 4, (20, 5)), random.integers(0, 3, 20)
     signs = np.full((3, 5), fill, dtype=np.int8)
     known = Flips(features.astype(np.float32), labels, classes=3)
-    for price in (0.0, 1.0):
-        costs = flips._move_costs(known, signs, known.logits(signs), 1, np.arange(5), price)
-        assert np.isfinite(costs).all()
+    gains = move_gains(known.row(known.logits(signs), 1), signs[1], known.code.change_bits(signs, 1))
+    assert np.isfinite(np.delete(gains, fill + 1, axis=0)).all()
+    assert (gains[fill + 1] == -np.inf).all()
+
+
+def test_moves_are_drawn_with_their_odds_and_none_of_them_with_odds_1() -> None:
+    random = np.random.default_rng(0)
+    exponents = np.log(np.array([[1.0, 3.0], [4.0, 1e-9], [1.0, 1e-9]]))
+    drawn = [_draw(exponents, random) for _ in range(4000)]
+    for found, odds in ((None, 1), ((0, 1), 3), ((1, 0), 4), ((2, 0), 1)):
+        assert drawn.count(found) / 4000 == pytest.approx(odds / 10, abs=0.03)
+    certain = np.array([[-np.inf, 2000.0]])
+    assert _draw(certain, random) == (0, 1)
+    assert _draw(np.full((3, 2), -np.inf), random) is None
 
 
 def test_annealing_lowers_the_bound_against_its_start(digits: Data, linear: Network) -> None:

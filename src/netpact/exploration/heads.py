@@ -12,7 +12,8 @@ from netpact.coding.format.loading import load_module
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
 from netpact.exploration.trials import Notebook, Tried
-from netpact.methods.flips import Flips, anneal
+from netpact.methods.annealing import anneal
+from netpact.methods.flips import Flips
 from netpact.methods.sign_training import retrain_signs, train_signs
 from netpact.methods.ternary_search import head_image, head_inputs, replace_head
 from netpact.network import trace
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from netpact.datasets import Data
 
 HEAD_RATES = (4.0, 6.0, 8.0)
-ROUND_STEPS = 3000
+ROUND_STEPS = 4000
 _ROUND = " round "
 
 
@@ -39,11 +40,11 @@ class Head:
         self._layer = self._network.layers[-1]
         self._flips: Flips | None = None
 
-    def screen(self, notebook: Notebook, rate: float, *, share: float) -> Tried | None:
-        """Signs trained by gradient at this rate."""
+    def screen(self, notebook: Notebook, rate: float, *, share: float, start: int = 0) -> Tried | None:
+        """Signs trained by gradient at this rate; each start has random numbers of its own."""
 
         def run(progress: Progress) -> Compressed:
-            seed = Seed(notebook.seed).child("search", self.name, rate)
+            seed = Seed(notebook.seed).child("search", self.name, rate, *((start,) if start else ()))
             signs = train_signs(
                 self._known,
                 np.zeros(self._layer.shape),
@@ -56,7 +57,8 @@ class Head:
             return self._compressed(signs)
 
         length = "" if self._steps is None else f", {self._steps} steps"
-        return notebook.trial(f"{self.name} signs {rate:g}{length}", run, share=share)
+        number = f", start {start + 1}" if start else ""
+        return notebook.trial(f"{self.name} signs {rate:g}{length}{number}", run, share=share)
 
     def improve(self, notebook: Notebook, found: Tried, round_number: int, rate: float) -> Tried | None:
         """Annealing from what was found; in later rounds, which no single change would improve, after a shake."""

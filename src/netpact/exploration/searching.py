@@ -27,6 +27,7 @@ from netpact.core.seed import Seed
 from netpact.datasets import Data, as_data, find_copies, leave_out
 from netpact.exploration.candidates import candidate_names
 from netpact.exploration.clock import Clock, OutOfTimeError
+from netpact.exploration.halving import halve
 from netpact.exploration.heads import HEAD_RATES, Head
 from netpact.exploration.keeping import BEST, look_at_earlier, place_best
 from netpact.exploration.learned import LEARNED_RATES, learn
@@ -97,6 +98,7 @@ def search(
     candidates: Sequence[str] | None = None,
     rates: Sequence[float] | None = None,
     training_steps: int | None = None,
+    starts: int = 1,
     progress: Callable[[Trial], None] | None = None,
     working: Working | None = None,
 ) -> SearchResult:
@@ -112,11 +114,13 @@ def search(
                 with 25 percent of their weights
     rates       prices of a bit, instead of the declared ones; at 1 a nat of the message is worth a nat of cross-entropy
     training_steps  gradient steps for a matrix of signs. Default: from the number of samples
+    starts      trainings of signs for each candidate and rate. All of them get a round of changes, the better half of
+                them another one, and so on: successive halving
     progress    called after every trial
     working     called during a trial with its name, what is done, and what there is to do
     """
     failure_probability(delta)
-    _check_options(budget_seconds, rounds, rates, training_steps)
+    _check_options(budget_seconds, rounds, rates, training_steps, starts)
     folder, clock = as_path(out, where="out"), Clock(budget_seconds if rounds is None else None)
     check_place(folder / BEST)
     source = as_data(data)
@@ -130,8 +134,8 @@ def search(
     store = ResultStore(folder / "run")
     notebook = Notebook(distinct, seed, delta, store, progress=progress, working=working, clock=clock)
     notebook.set_time_aside(bodies[0])
-    screened = _screen_all(notebook, names, bodies, rates, training_steps)
-    best, done = _improve(notebook, screened, rounds=rounds)
+    screened = _screen_all(notebook, names, bodies, rates, training_steps, starts)
+    best, done = _improve(notebook, screened, rounds=rounds, starts=starts)
     pact = certify(best.pact, source, delta=delta)
     file, note = place_best(folder, pact, earlier)
     result = SearchResult(
@@ -140,7 +144,7 @@ def search(
         tuple(notebook.ledger),
         done,
         clock.elapsed() / 60,
-        _command(data, source, seed, candidates, rates, training_steps, done),
+        _command(data, source, seed, candidates, rates, training_steps, starts, done),
         note,
     )
     write_atomically(folder / "ledger.json", encode_json(result.to_json(), where="ledger").encode())
@@ -148,10 +152,10 @@ def search(
 
 
 def _check_options(
-    budget_seconds: float, rounds: int | None, rates: Sequence[float] | None, training_steps: int | None
+    budget_seconds: float, rounds: int | None, rates: Sequence[float] | None, training_steps: int | None, starts: int
 ) -> None:
     check_number(budget_seconds, where="budget_seconds", above=0)
-    for name, count in (("rounds", rounds), ("training_steps", training_steps)):
+    for name, count in (("rounds", rounds), ("training_steps", training_steps), ("starts", starts)):
         if count is not None:
             check_integer(count, where=name, least=1)
     for rate in rates or ():
@@ -165,12 +169,14 @@ def _command(
     candidates: Sequence[str] | None,
     rates: Sequence[float] | None,
     steps: int | None,
+    starts: int,
     rounds: int,
 ) -> str:
     """What runs the same rounds again; of what the clock has cut short nothing can be repeated exactly."""
     chosen = "".join(f" --candidate {name}" for name in candidates or ())
     chosen += "".join(f" --rate {rate:g}" for rate in rates or ())
     chosen += "" if steps is None else f" --training-steps {steps}"
+    chosen += "" if starts == 1 else f" --starts {starts}"
     name = given if isinstance(given, (str, Path)) else data.name
     return f"netpact search --data {name} --seed {seed}{chosen} --rounds {max(rounds, 1)} --out DIR"
 
@@ -191,12 +197,13 @@ def _screen_all(
     bodies: Sequence[Compressed],
     rates: Sequence[float] | None,
     steps: int | None,
+    starts: int,
 ) -> list[_Screened]:
     """As many candidates as their share of the budget allows, and one in any case."""
     screened: list[_Screened] = []
     try:
         for name, body in zip(names, bodies, strict=True):
-            screened += _screen(notebook, name, body, rates, steps)
+            screened += _screen(notebook, name, body, rates, steps, starts)
     except OutOfTimeError:
         pass  # what is found already is enough
     if not screened:
@@ -209,45 +216,49 @@ def _screen_all(
 
 
 def _screen(
-    notebook: Notebook, name: str, body: Compressed, rates: Sequence[float] | None, steps: int | None
+    notebook: Notebook, name: str, body: Compressed, rates: Sequence[float] | None, steps: int | None, starts: int
 ) -> list[_Screened]:
     if _is_head_only(body):
         head = Head(name, body, notebook.data, steps=steps)
-        return _screen_signs(notebook, head, rates or HEAD_RATES)
+        return _screen_signs(notebook, head, rates or HEAD_RATES, starts)
     found = []
     starts = (False, True) if body.rewrites else (False,)
     for rate, decomposed in product(rates or LEARNED_RATES, starts):
         learned = learn(notebook, name, rate, share=_SCREENING_SHARE, decomposed=decomposed)
         if learned is not None:
             head = Head(learned.trial.name, learned.pact.decode(), notebook.data, steps=steps)
-            found += _screen_signs(notebook, head, HEAD_RATES, learned)
+            found += _screen_signs(notebook, head, HEAD_RATES, starts, learned)
     return found
 
 
 def _screen_signs(
-    notebook: Notebook, head: Head, rates: Sequence[float], learned: Tried | None = None
+    notebook: Notebook, head: Head, rates: Sequence[float], starts: int, learned: Tried | None = None
 ) -> list[_Screened]:
-    """The best rate; none where there was no time for any."""
-    tried = [(head.screen(notebook, rate, share=_SCREENING_SHARE), rate) for rate in rates]
+    """As many of the best as there are starts at one rate; none where there was no time for any."""
+    tried = [
+        (head.screen(notebook, rate, share=_SCREENING_SHARE, start=start), rate)
+        for start in range(starts)
+        for rate in rates
+    ]
     done = [_Screened(head, signs, rate, learned) for signs, rate in tried if signs is not None]
-    return sorted(done, key=_score)[:1]
+    return sorted(done, key=_score)[:starts]
 
 
-def _improve(notebook: Notebook, screened: list[_Screened], *, rounds: int | None) -> tuple[Tried, int]:
+def _improve(notebook: Notebook, screened: list[_Screened], *, rounds: int | None, starts: int) -> tuple[Tried, int]:
     """Rounds of changes for the best heads; the best of everything, and how many rounds its search took."""
-    finalists = sorted(screened, key=_score)[:_FINALISTS]
-    first = [(one, one.head.improve(notebook, one.signs, 0, one.rate)) for one in finalists]
-    winner, found = min(
-        ((one, one.signs if improved is None else improved) for one, improved in first),
-        key=lambda pair: pair[1].trial.score,
-    )
-    done = int(first[0][1] is not None)
-    while rounds is None or done < rounds:
-        improved = winner.head.improve(notebook, found, done, winner.rate)
+
+    def improve(one: _Screened, done: int) -> _Screened | None:
+        improved = one.head.improve(notebook, one.signs, done, one.rate)
+        return None if improved is None else replace(one, signs=improved)
+
+    finalists = sorted(screened, key=_score)[: max(_FINALISTS, starts)]
+    winner, done = halve(finalists, improve, score=_score, most=rounds)
+    while done and (rounds is None or done < rounds):
+        improved = improve(winner, done)
         if improved is None:
             break
-        found, done = _best([found, improved]), done + 1
-    return _best([found, *(one.learned for one in screened if one.learned is not None)]), done
+        winner, done = min((winner, improved), key=_score), done + 1
+    return _best([winner.signs, *(one.learned for one in screened if one.learned is not None)]), done
 
 
 def _score(one: _Screened) -> float:

@@ -12,7 +12,8 @@ from netpact.coding.format import Compressed
 from netpact.coding.forms import CodedTensor, Difference, Ternary, TernaryMap
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
-from netpact.methods.flips import Flips, anneal
+from netpact.methods.annealing import anneal
+from netpact.methods.flips import Flips
 from netpact.methods.ternary_search import TernarySearch
 
 _STEPS = (1.0, 2.0, 0.5, 4.0)  # of a weight's root mean square, by restart

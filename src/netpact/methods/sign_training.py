@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from netpact.core.progress import Progress, Stop
 from netpact.core.seed import Seed
+from netpact.methods.annealing import bound_of
 from netpact.methods.flips import Flips
 from netpact.methods.sign_code import SignCode
 
@@ -20,9 +21,11 @@ from netpact.methods.sign_code import SignCode
 _BATCH = 500
 _FEWEST_STEPS, _MOST_STEPS, _FREE_STEPS = 2400, 16000, 600
 _SAMPLES_A_STEP = 4  # large sets of samples are worth a longer training
-_RATE = 0.02  # Adam's learning rate, in units of the step between two signs
+_RATE = 0.01  # Adam's learning rate, in units of the step between two signs
+_FREE_RATE = 0.02  # the same of the plain regression before
 _ALONE = 0.5  # the share of the steps in which entries are priced by their number alone, which finds sparse matrices
 _REPRICE = 5  # steps between two looks at what entries cost
+_JUDGED = 32  # looks at the bound in the second half of a training: single steps differ by whole points
 _SHARPNESS = 8.0  # of the smooth count of entries that round to a sign
 _SPREAD = 0.5  # standard deviation of the starting entries: about a third of them round to a sign
 _TEMPERATURE = 0.05  # of the logits at the start; learned
@@ -30,6 +33,7 @@ _SHAKE = 0.15  # standard deviation of what is added to signs that are trained a
 _SIGN = 0.75  # where they start: half way between a sign and what rounds to zero
 
 Prices = Callable[[int, torch.Tensor], torch.Tensor]
+Signs = NDArray[np.int8]
 
 
 class _Samples(NamedTuple):
@@ -80,7 +84,7 @@ def train_signs(
         return _mark_prices(known.code if step >= _ALONE * steps else alone, now)
 
     pace = _Pace(steps, progress, stop)
-    return _train(samples, entries, prices, speed=_RATE, rate=rate, generator=generator, pace=pace)
+    return _train(samples, entries, prices, Best(known), speed=_RATE, rate=rate, generator=generator, pace=pace)
 
 
 def retrain_signs(
@@ -98,16 +102,29 @@ def retrain_signs(
     generator = seed.torch()
     entries = _SIGN * torch.from_numpy(signs).float() + _SHAKE * torch.randn(signs.shape, generator=generator)
     pace = _Pace(max(1, (steps or _steps(len(samples.y))) // 4), progress, stop)
+    code = known.code.cheapest(signs)
 
     def prices(_: int, now: torch.Tensor) -> torch.Tensor:
-        return _mark_prices(known.code, now)
+        return _mark_prices(code, now)
 
-    return _train(samples, entries, prices, speed=_RATE / 2, rate=rate, generator=generator, pace=pace)
+    return _train(samples, entries, prices, Best(known), speed=_RATE / 2, rate=rate, generator=generator, pace=pace)
+
+
+class Best:
+    """The signs with the lowest bound among those that were shown."""
+
+    def __init__(self, known: Flips) -> None:
+        self._known, self.signs, self.score = known, None, math.inf
+
+    def look(self, signs: Signs) -> None:
+        score = bound_of(self._known, signs)
+        if score < self.score:
+            self.signs, self.score = signs, score
 
 
 def _prepare(known: Flips) -> _Samples:
     """The length of a sample's features changes no prediction of a head without bias, so it is taken out."""
-    x = torch.from_numpy(known.columns.T)
+    x = torch.from_numpy(known.features).float()
     x = x / (x.norm(dim=1, keepdim=True) + 1e-12)
     return _Samples(x / x.std().clamp(min=1e-12), torch.from_numpy(known.labels))
 
@@ -120,6 +137,7 @@ def _train(
     samples: _Samples,
     entries: torch.Tensor,
     prices: Prices,
+    best: Best,
     *,
     speed: float,
     rate: float,
@@ -144,10 +162,13 @@ def _train(
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if pace.is_over(step + 1):
+        over = pace.is_over(step + 1)
+        if step + 1 == pace.steps or over or (2 * step > pace.steps and step % max(1, pace.steps // 2 // _JUDGED) == 0):
+            best.look(torch.round(entries.detach().clamp(-1, 1)).numpy().astype(np.int8))
+        if over:
             break
-    signs: NDArray[np.int8] = torch.round(entries.detach().clamp(-1, 1)).numpy().astype(np.int8)
-    return signs
+    assert best.signs is not None, "the last step is always looked at"
+    return best.signs
 
 
 def _mark_prices(code: SignCode, entries: torch.Tensor) -> torch.Tensor:
@@ -163,9 +184,9 @@ def _train_freely(
     """Plain logistic regression first: which entries are large then says which to begin with. Rows have mean zero."""
     x, y = samples
     weights = (start - start.mean(dim=0)).requires_grad_()
-    optimizer = torch.optim.Adam([weights], lr=_RATE)
+    optimizer = torch.optim.Adam([weights], lr=_FREE_RATE)
     for step in range(_FREE_STEPS):
-        optimizer.param_groups[0]["lr"] = _RATE * (1 - step / _FREE_STEPS)
+        optimizer.param_groups[0]["lr"] = _FREE_RATE * (1 - step / _FREE_STEPS)
         picked = torch.randint(len(y), (min(_BATCH, len(y)),), generator=generator)
         loss = functional.cross_entropy(x[picked] @ weights.T, y[picked])
         optimizer.zero_grad()

@@ -13,17 +13,19 @@ from torch import nn
 
 from netpact.coding.format import Compressed
 from netpact.coding.format.loading import load_module
-from netpact.coding.forms import MAX_PLACES, CodedTensor, Ternary, TernaryMap, image_sides
+from netpact.coding.forms import MAX_PLACES, CodedTensor, Form, Ternary, TernaryMap, image_sides
 from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
+from netpact.methods.annealing import anneal
 from netpact.methods.approximations import UNIT_STEP, code_network
 from netpact.methods.feature_cache import layer_inputs
 from netpact.methods.fitting import zero_tensor
-from netpact.methods.flips import Flips, anneal
+from netpact.methods.flips import Flips
 from netpact.methods.grids import Grid, default_bits, make_grid
 from netpact.methods.method import METHODS
+from netpact.methods.sign_code import MAP, SignCode
 from netpact.methods.sign_training import train_signs
 from netpact.methods.size_knobs import SizeKnob
 from netpact.models import Architecture, OwnModule, parameter_grids
@@ -113,12 +115,21 @@ def head_image(architecture: Architecture | OwnModule, name: str) -> tuple[int, 
 def replace_head(body: Compressed, name: str, signs: NDArray[np.int8]) -> Compressed:
     """The same network with the named linear layer coded as signs, without bias."""
     tensors = dict(body.tensors)
-    form = Ternary(UNIT_STEP) if head_image(body.architecture, name) == (1, 1) else TernaryMap(UNIT_STEP)
+    form = sign_form(signs, head_image(body.architecture, name))
     tensors[f"{name}.weight"] = CodedTensor(form, signs.ravel().astype(np.int64), signs.shape)
     bias = f"{name}.bias"
     if bias in tensors:
         tensors[bias] = zero_tensor(tensors[bias].shape)
     return replace(body, tensors=tensors)
+
+
+def sign_form(signs: NDArray[np.int8], image: tuple[int, int]) -> Form:
+    """The form in which these signs are shortest."""
+    if image == (1, 1):
+        return Ternary(UNIT_STEP)
+    classes, features = signs.shape
+    template = SignCode((classes, features), rows=image[0], columns=image[1]).cheapest(signs).template
+    return TernaryMap(UNIT_STEP) if template == MAP else template
 
 
 def search_signs(

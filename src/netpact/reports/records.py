@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 
 from netpact.core.checks import check_instance
 from netpact.core.errors import PactError
@@ -31,7 +32,8 @@ KEYS = (
 # original, the bound is the original network's.
 PRIORS = ("base", "package", "original", "unlabelled", "hold_out", "disagreement_bound")
 # The user's module, package.module:function below records/; the preset of a search on data that it was not made for.
-OPTIONAL = (*PRIORS, "model", "untuned", "picked")
+# The bounds of the same command with seeds 0, 1, ...; the day on which a later file became the record.
+OPTIONAL = (*PRIORS, "model", "untuned", "picked", "runs", "former")
 
 _HEAD = """# Records
 
@@ -53,6 +55,25 @@ This page is made from `records/index.json` by `make records-page`.
 
 | setting | bound | published | bytes | train error | test error | minutes | file |
 |---|---|---|---|---|---|---|---|
+"""
+
+_RUNS = """
+## Other seeds
+
+What the command of a row gives with other random numbers (`--seed`), in the order of the seeds. The file is of the best
+one: its message pays for that choice too.
+
+| setting | median | best | all |
+|---|---|---|---|
+"""
+
+_FORMER = """
+## Former records
+
+Files that were the record until the day beside them. They stay, and verify as before.
+
+| setting | bound | published | bytes | train error | test error | minutes | file | until |
+|---|---|---|---|---|---|---|---|---|
 """
 
 _UNTUNED = """
@@ -141,8 +162,13 @@ def render_records(entries: list[dict[str, object]]) -> str:
     picked = [entry for entry in entries if "picked" in entry]
     others = [entry for entry in entries if is_for_the_record(entry) and entry not in picked]
     untuned = [entry for entry in entries if "untuned" in entry]
-    plain = [entry for entry in entries if entry not in (*others, *untuned, *picked)]
+    former = [entry for entry in entries if "former" in entry]
+    plain = [entry for entry in entries if entry not in (*others, *untuned, *picked, *former)]
     text = _HEAD + "".join(_row(_plain_cells(entry)) for entry in plain)
+    if repeated := [entry for entry in plain if "runs" in entry]:
+        text += _RUNS + "".join(_row(_run_cells(entry)) for entry in repeated)
+    if former:
+        text += _FORMER + "".join(_row((*_plain_cells(entry), entry["former"])) for entry in former)
     if untuned:
         text += _UNTUNED + "".join(_row(_plain_cells(entry)) for entry in untuned)
     if picked:
@@ -167,6 +193,12 @@ def _plain_cells(entry: dict[str, object]) -> tuple[object, ...]:
         entry["minutes"],
         f"`{entry['file']}`",
     )
+
+
+def _run_cells(entry: dict[str, object]) -> tuple[object, ...]:
+    bounds = [float(one) for one in check_instance(entry["runs"], list, where=f"{entry['file']}, runs")]
+    told = [percent_up(bound, places=2) for bound in bounds]
+    return entry["setting"], percent_up(median(bounds), places=2), percent_up(min(bounds), places=2), ", ".join(told)
 
 
 def _picked_cells(entry: dict[str, object]) -> tuple[object, ...]:

@@ -43,7 +43,10 @@ class SearchOptions:
     )
     rates: tuple[float, ...] = option((), "NUMBER", "Only this price of a bit; may be repeated.", name="--rate")
     training_steps: int = option(0, "N", "Gradient steps for the signs; 0: chosen from the sample size.", least=0)
-    seed: int = option(0, "N", "Seed of training and of the changes tried.", least=0)
+    starts: int = option(1, "N", "Trainings of signs for each architecture and rate; the better half goes on.", least=1)
+    seed: int = option(
+        0, "N", "Seed of training and of the changes tried; with --preset, another than its own.", least=0
+    )
     delta: Delta = 0.05
 
 
@@ -74,8 +77,11 @@ def search(options: SearchOptions, ground: BaseOptions, run: RunOptions) -> None
         raise PactError(f"is for --kind {PICKS}", where="--base", hint="leave it out; docs/priors.md has other ways")
     if not options.preset and not options.data:
         raise PactError("no data", where="--data", hint="give --data NAME, or --preset NAME for the data of a record")
-    if options.preset and (options.rounds or options.candidates or options.rates or options.training_steps):
-        raise PactError("a preset fixes rounds, candidates, rates and steps", where="--preset", hint="leave them out")
+    fixing = options.rounds or options.candidates or options.rates or options.training_steps or options.starts > 1
+    if options.preset and fixing:
+        raise PactError(
+            "a preset fixes rounds, candidates, rates, steps and starts", where="--preset", hint="leave them out"
+        )
     fixed = find_preset(options.preset) if options.preset else None
     rounds = fixed.rounds if fixed else options.rounds or None
     budget = parse_budget(options.budget)
@@ -84,13 +90,14 @@ def search(options: SearchOptions, ground: BaseOptions, run: RunOptions) -> None
         result = explore(
             options.data or (fixed.data if fixed else ""),
             budget_seconds=budget,
-            seed=fixed.seed if fixed else options.seed,
+            seed=options.seed or (fixed.seed if fixed else 0),
             out=options.out,
             delta=options.delta,
             rounds=rounds,
             candidates=fixed.candidates if fixed else options.candidates or None,
             rates=fixed.rates if fixed else options.rates or None,
             training_steps=fixed.training_steps if fixed else options.training_steps or None,
+            starts=fixed.starts if fixed else options.starts,
             progress=show.finished,
             working=show.working,
         )
@@ -114,6 +121,7 @@ def _search_picks(options: SearchOptions, ground: BaseOptions, run: RunOptions) 
         "--candidate": options.candidates,
         "--rate": options.rates,
         "--training-steps": options.training_steps,
+        "--starts": options.starts > 1,
         "--seed": options.seed,
     }
     for name, value in given.items():

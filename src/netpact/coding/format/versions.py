@@ -18,7 +18,7 @@ from netpact.models import Architecture, OwnModule
 if TYPE_CHECKING:
     from netpact.layers.rewrites import Step
 
-DECODER_VERSION = 4
+DECODER_VERSION = 5
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 OUTPUTS_VERSION = 4  # since then a user's module may have rows beyond 4,096 numbers, and names its output
 _FORMER_SIDE = 1 << 12

@@ -33,3 +33,6 @@ from netpact.coding.forms.sparse import SparseMatrix as SparseMatrix
 from netpact.coding.forms.ternary_map import MAX_PLACES as MAX_PLACES
 from netpact.coding.forms.ternary_map import TernaryMap as TernaryMap
 from netpact.coding.forms.ternary_map import image_sides as image_sides
+from netpact.coding.forms.ternary_template import CONTEXTS as CONTEXTS
+from netpact.coding.forms.ternary_template import MAX_MAPS as MAX_MAPS
+from netpact.coding.forms.ternary_template import TernaryTemplate as TernaryTemplate

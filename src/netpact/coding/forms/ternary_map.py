@@ -35,11 +35,7 @@ class TernaryMap(Stepped):
 
     def code_symbols(self, coder: Coder, symbols: Symbols | None, grid: tuple[int, ...], contexts: Contexts) -> Symbols:
         refuse_no_sign(symbols)
-        rows, columns = image_sides(grid)
-        if rows * columns > MAX_PLACES:
-            raise PactError(
-                f"an image of {rows} x {columns} has more than {MAX_PLACES} places", hint="use the form ternary"
-            )
+        rows, columns = count_places(grid)
         coder.charge(memory=_ENTRY_BYTES * entry_count(grid))
         images = entry_count(grid) // max(1, rows * columns)
         known = None if symbols is None else symbols.reshape(images, rows, columns)
@@ -69,23 +65,40 @@ def image_sides(grid: tuple[int, ...]) -> tuple[int, int]:
     return (grid[2], grid[3]) if len(grid) == 4 else (1, 1)
 
 
+def count_places(grid: tuple[int, ...]) -> tuple[int, int]:
+    """The image's sides, if it is not too large for a step at each place."""
+    rows, columns = image_sides(grid)
+    if rows * columns > MAX_PLACES:
+        raise PactError(
+            f"an image of {rows} x {columns} has more than {MAX_PLACES} places", hint="use the form ternary"
+        )
+    return rows, columns
+
+
 def _code_place(
     coder: Coder, known: Symbols | None, *, left: _Signs, up: _Signs, edge: bool, contexts: Contexts
 ) -> _Signs:
     marked = np.zeros(len(left), dtype=np.bool_)
     neighbours = (left != 0).astype(np.int8) + (up != 0)
     for count in range(3):
-        _code_group(coder, None if known is None else known != 0, neighbours == count, marked, contexts[count, edge])
+        code_group(coder, None if known is None else known != 0, neighbours == count, marked, contexts[count, edge])
+    return code_signs(coder, known, marked, left=left, up=up, contexts=contexts)
+
+
+def code_signs(
+    coder: Coder, known: Symbols | None, marked: NDArray[np.bool_], *, left: _Signs, up: _Signs, contexts: Contexts
+) -> _Signs:
+    """The signs of the marked ones of a place, by the trend of their neighbours."""
     trend = np.sign(left + up)
     turned = np.zeros(len(left), dtype=np.bool_)
     # Without a trend a mark is taken for positive until it says otherwise.
     expected = np.where(trend == 0, np.int8(1), trend)
     for name, group in (("against", trend != 0), ("negative", trend == 0)):
-        _code_group(coder, None if known is None else known != expected, marked & group, turned, contexts[name])
+        code_group(coder, None if known is None else known != expected, marked & group, turned, contexts[name])
     return np.where(marked, np.where(turned, -expected, expected), np.int8(0))
 
 
-def _code_group(
+def code_group(
     coder: Coder,
     known: NDArray[np.bool_] | None,
     group: NDArray[np.bool_],
