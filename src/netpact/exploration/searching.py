@@ -222,8 +222,8 @@ def _screen(
         head = Head(name, body, notebook.data, steps=steps)
         return _screen_signs(notebook, head, rates or HEAD_RATES, starts)
     found = []
-    starts = (False, True) if body.rewrites else (False,)
-    for rate, decomposed in product(rates or LEARNED_RATES, starts):
+    forms = (False, True) if body.rewrites else (False,)
+    for rate, decomposed in product(rates or LEARNED_RATES, forms):
         learned = learn(notebook, name, rate, share=_SCREENING_SHARE, decomposed=decomposed)
         if learned is not None:
             head = Head(learned.trial.name, learned.pact.decode(), notebook.data, steps=steps)

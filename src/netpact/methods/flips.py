@@ -31,8 +31,7 @@ class Flips:
         offset  logits without any sign, a row for each class: those of a head that the signs are added to
         """
         self.code = SignCode((classes, features.shape[1]), rows=image[0], columns=image[1])
-        # One row for each sample. Integers compare sooner, but need logits that are integers too.
-        self.features = np.ascontiguousarray(features) if offset is not None else _compact(features)
+        self.features = _compact(features)  # one row for each sample
         self.labels = labels
         self.classes = classes
         self.samples = len(labels)
@@ -64,7 +63,7 @@ class Flips:
         part = self.features[active] if columns is None else self.features[active[:, None], columns]
         distance = slack[active]
         if part.dtype == np.int16:
-            distance = np.ceil(distance).astype(np.int16)  # of integers: above 0 exactly where it was
+            distance = np.ceil(distance).astype(np.int16)  # integers compare with it as they did
         return RowMoves(part, distance, own=int(np.count_nonzero(mine[active])), settled=settled)
 
     def _rivals(self, logits: Logits) -> tuple[Logits, Logits]:
