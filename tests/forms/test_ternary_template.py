@@ -42,7 +42,7 @@ def describe(form: TernaryTemplate, signs: NDArray[np.int64]) -> Iterator[tuple[
     outputs, inputs, rows, columns = signs.shape
 
     def at(image: tuple[int, int], row: int, column: int) -> int:
-        return int(signs[(*image, row, column)]) if row >= 0 and column >= 0 else 0
+        return int(signs[image][row, column]) if row >= 0 and column >= 0 else 0
 
     for row, column in np.ndindex(rows, columns):
         images = [(output, map_) for output in range(outputs) for map_ in range(inputs)]

@@ -114,7 +114,9 @@ class Best:
     """The signs with the lowest bound among those that were shown."""
 
     def __init__(self, known: Flips) -> None:
-        self._known, self.signs, self.score = known, None, math.inf
+        self._known = known
+        self.signs: Signs | None = None
+        self.score = math.inf
 
     def look(self, signs: Signs) -> None:
         score = bound_of(self._known, signs)
