@@ -97,7 +97,8 @@ def test_the_cheapest_template_is_the_one_with_the_shortest_message(template: Te
         tensor = CodedTensor(form, signs.ravel().astype(np.int64), signs.shape)
         return len(seal(Compressed(body, {"fc1.weight": tensor})).message)
 
-    shortest = min(length(form) for form in (TernaryMap(UNIT), *TernaryTemplate.every()))
+    forms: list[Form] = [TernaryMap(UNIT), *TernaryTemplate.every()]
+    shortest = min(length(form) for form in forms)
     chosen = length(sign_form(signs, (7, 7)))
     assert chosen <= shortest + 1, "a byte for the blocks, in which the coder's counts lag behind"
     if template not in (MAP, TernaryTemplate(edge=False)):
