@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import netpact
 from netpact.certificates import Certificate, OriginalCertificate
@@ -133,6 +136,28 @@ def test_a_base_from_other_data_says_which(entry: dict[str, object]) -> None:
     assert (base.data_fingerprint == stated.data_fingerprint) == (stated.prior == "data-dependent")
     if stated.prior == "transfer":
         assert base.data_fingerprint == stated.base_data_fingerprint
+
+
+def test_the_fonts_are_named_by_version() -> None:
+    lines = (ROOT / "records" / "pen_fonts.txt").read_text().splitlines()
+    assert lines == sorted(set(lines))
+    assert all(re.fullmatch(r"@fontsource/[a-z-]+@\d+\.\d+\.\d+", line) for line in lines)
+
+
+def test_generated_digits_are_placed_as_mnist_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longer side of the inked box has 20 pixels, and the centre of mass is the middle of 28 x 28."""
+    monkeypatch.syspath_prepend(ROOT / "records")
+    pen_digits = importlib.import_module("pen_digits")
+    ink = torch.zeros(2, 64, 64)
+    ink[0, 5:45, 20:30] = 1.0  # 40 x 10, far from the middle
+    ink[1, 30:36, 2:62] = 1.0  # 6 x 60
+    placed = pen_digits.place(ink)
+    assert (placed.dtype, placed.shape) == (torch.uint8, (2, 28, 28))
+    for image, height, width in zip(placed.double(), (20, 2), (5, 20), strict=True):
+        for axis, side in ((0, height), (1, width)):
+            profile = image.sum(1 - axis)
+            assert float(profile.sum() / profile.max()) == pytest.approx(side, abs=0.6)
+            assert float((profile * torch.arange(28)).sum() / profile.sum()) == pytest.approx(13.5, abs=0.3)
 
 
 def load(name: str) -> Data:

@@ -16,7 +16,7 @@ from netpact.methods.annealing import anneal
 from netpact.methods.flips import Flips
 from netpact.methods.ternary_search import TernarySearch
 
-_STEPS = (1.0, 2.0, 0.5, 4.0)  # of a weight's root mean square, by restart
+_STEPS = (8.0, 4.0, 16.0, 2.0)  # of a weight's root mean square, by restart: one sign stands for many small changes
 
 
 @dataclass(frozen=True, eq=False)
