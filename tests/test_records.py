@@ -190,6 +190,11 @@ def test_the_two_tables(tmp_path: Path) -> None:
     assert "same searches" not in page
     strange = {**plain, "setting": "three", "untuned": "mnist"}
     assert "on other data" in render_records([plain, strange]).split("| three |")[0]
+    repeated, earlier = {**plain, "runs": [0.05, 0.0421, 0.06]}, {**plain, "setting": "four", "former": "2026-01-01"}
+    page = render_records([repeated, earlier])
+    assert "| one | 5.00 % | 4.21 % | 5.00 %, 4.21 %, 6.00 % |" in page.split("## Other seeds")[1]
+    assert "| four | **4.21 %** |" not in page.split("## Former records")[0]
+    assert page.split("## Former records")[1].split("| four |")[1].splitlines()[0].endswith("| 2026-01-01 |")
     assert "| two | **4.21 %** | none known | 1.11 % | - |" in below
     assert "| - |  | `` | `b.pact` |" in below
     for index in ([{**plain, "rating": 5}], [{key: plain[key] for key in KEYS[:-1]}]):
@@ -198,3 +203,11 @@ def test_the_two_tables(tmp_path: Path) -> None:
             read_index(tmp_path)
     (tmp_path / "index.json").write_text(json.dumps([plain, other]))
     assert read_index(tmp_path) == [plain, other]
+
+
+def test_the_file_is_of_the_best_seed() -> None:
+    for entry in ENTRIES:
+        if "runs" in entry:
+            runs = entry["runs"]
+            assert isinstance(runs, list)
+            assert entry["bound"] == min(runs) == runs[int(str(entry["seed"]))]
