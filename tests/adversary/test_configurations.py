@@ -113,6 +113,17 @@ def test_the_configuration_is_part_of_what_identifies_the_module(library: Any, h
         assert not verify(certified, digits, model=make)
 
 
+def test_texts_of_known_words_count_word_by_word(library: Any, honest: Pact, digits: Data) -> None:
+    """Patterns of names and numbered labels: layers of a plan, LABEL_7. Unknown words count in full."""
+    plan = {f"{name}.*.body": "relu" for name in NAMES[:8]}
+    labels = [f"setting_{number}" for number in range(20)]
+    with pytest.warns(UserWarning, match=r"config \(1 numbers, 20 integers, 2\d\d bytes\)"):
+        certify(honest, digits, model=make_with(library, plan=plan, labels=labels))
+    refused(
+        make_with(library, plan={name.replace("long", "lang"): "relu" for name in plan}, labels=labels), honest, digits
+    )
+
+
 TABLE = np.random.default_rng(0).normal(size=(10, 64)).astype(np.float32)
 WAYS: dict[str, dict[str, object]] = {
     "numbers": {"patterns": TABLE.ravel().tolist()},
@@ -120,6 +131,9 @@ WAYS: dict[str, dict[str, object]] = {
     "text": {"activation": base64.b64encode(TABLE.tobytes()).decode()},
     "short texts": {"labels": {str(row): base64.b64encode(TABLE[row].tobytes()).decode()[:200] for row in range(10)}},
     "words of the source": {"labels": [f"word{number % 1000}" for number in TABLE.view(np.uint32).ravel().tolist()]},
+    "words that are not there": {
+        "labels": ["".join(chr(97 + (7 * a * b + a) % 26) for b in range(30)) for a in range(12)]
+    },
     "which names there are": {f"word{number}": 0 for number in range(0, 1000, 3)},
 }
 

@@ -29,6 +29,8 @@ _FEW = 8  # entries of a container that need no mention: shapes, sizes, means of
 _WORD_BITS = 64
 _WORD_BYTES = 2  # which of at most 65,536 words it is
 _MOST_WORDS = 1 << 8 * _WORD_BYTES
+_NAMES = re.compile(r"\w+|\W")
+_SYLLABLES = re.compile(r"[^\W\d_]+|[\d_]")  # label_7: label, _, 7
 _OPAQUE_BYTES = 512  # of an object that shows nothing of what is in it
 _NUMBERS = (bool, int, float, complex, np.number)
 _TELLING = {
@@ -118,9 +120,10 @@ def _known_words(files: Iterable[str]) -> frozenset[str]:
     words: set[str] = set()
     for file in files:
         try:
-            words.update(re.findall(r"\w+", Path(file).read_text(encoding="utf-8")))
+            words.update(_NAMES.findall(Path(file).read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError):  # compiled, or in an archive
             continue
+    words.update([part for word in words for part in _SYLLABLES.findall(word)])
     return frozenset(words) if len(words) <= _MOST_WORDS else frozenset()
 
 
@@ -155,6 +158,15 @@ def _measure(walk: CodeWalk, own: set[int], counted: set[int], words: frozenset[
         yield Constant(next(iter(fractions.values())), numbers=len(fractions))
 
 
+def _content(text: str | bytes, words: frozenset[str]) -> int:
+    """Bytes of a text, in which a known word counts as the number of its place among them."""
+    if isinstance(text, bytes) or not words:
+        return len(text)
+    names = _NAMES.findall(text)
+    parts = [part for name in names for part in ((name,) if name in words else _SYLLABLES.findall(name) or (name,))]
+    return sum(min(len(part), _WORD_BYTES) if part in words else len(part) for part in parts)
+
+
 def _measure_container(place: str, value: object, inside: set[int], words: frozenset[str]) -> Constant | None:
     """A container of many numbers or texts, with all containers in it; None for a small one."""
     leaves = list(_leaves(value, inside))
@@ -163,7 +175,7 @@ def _measure_container(place: str, value: object, inside: set[int], words: froze
     whole = sum(1 for leaf in leaves if isinstance(leaf, (int, np.integer)))
     numbers = sum(1 for leaf in leaves if isinstance(leaf, _NUMBERS)) - whole
     texts = [leaf for leaf in leaves if isinstance(leaf, (str, bytes))]
-    content = sum(min(len(text), _WORD_BYTES) if text in words else len(text) for text in texts)
+    content = sum(_content(text, words) for text in texts)
     return Constant(place, numbers, whole, content) if numbers or whole or content else None
 
 
