@@ -119,27 +119,22 @@ def code_indices(
     """Numbers from 0 to 2^bits - 1, highest bit first; the top bits in the context of the bits above them."""
     coder.charge(memory=_INDEX_BYTES * count)
     decoded = np.zeros(count, dtype=np.uint8 if bits <= _OCTET else np.int64)
+    groups: list[tuple[int, Integers | None]] = [(0, None)]  # each prefix with its places; None: all
     for depth in range(bits if count else 0):
         bit = None if values is None else values & (1 << bits - 1 - depth) != 0
-        if 0 < depth < prefix_depth:
-            groups = _group(decoded, depth)
-            decoded <<= 1
-            for prefix, group in groups:
-                known = None if bit is None else bit[group]
-                decoded[group] |= coder.bits(known, len(group), contexts[name, depth, prefix])
-        else:
-            decoded <<= 1
-            decoded |= coder.bits(bit, count, contexts[name, depth, 0])
+        decoded <<= 1
+        longer: list[tuple[int, Integers | None]] = []
+        for prefix, places in groups:
+            here = slice(None) if places is None else places
+            size = count if places is None else len(places)
+            own = coder.bits(None if bit is None else bit[here], size, contexts[name, depth, prefix])
+            decoded[here] |= own
+            if depth + 1 < min(bits, prefix_depth):
+                every = np.arange(count) if places is None else places
+                parts = (every[~own], every[own])
+                longer += [(2 * prefix + last, part) for last, part in enumerate(parts) if len(part)]
+        groups = longer if depth + 1 < prefix_depth else [(0, None)]
     return decoded.astype(np.int64, copy=False)
-
-
-def _group(prefixes: NDArray[np.uint8] | Integers, depth: int) -> list[tuple[int, Integers]]:
-    """Each prefix of so many bits, at most an octet, that is there, and its places."""
-    # A stable sort brings equal prefixes together without a pass over the array for each of them; of octets it is fast.
-    short = prefixes.astype(np.uint8, copy=False)
-    order = short.argsort(kind="stable")
-    ends = [*short[order].searchsorted(np.arange(1, 1 << depth, dtype=np.uint8)).tolist(), len(order)]
-    return [(prefix, order[a:b]) for prefix, (a, b) in enumerate(zip([0, *ends], ends, strict=False)) if a < b]
 
 
 def _are_rare(marks: int, count: int) -> bool:
