@@ -18,7 +18,7 @@ from netpact import Data, Pact, PickRecipe, pick, verify_picked
 from netpact.coding.format import Compressed
 from netpact.core.errors import PactError
 from netpact.datasets import as_samples
-from netpact.picking.base import Reading, as_feature_base
+from netpact.picking.base import as_feature_base
 
 RECIPE = PickRecipe(features="base", width=24, margin=3)
 
@@ -88,11 +88,11 @@ def test_activations_that_may_be_too_large(base: Pact, monkeypatch: pytest.Monke
     """The bound comes from the message, before any sample is looked at: 4 * features * most^2 below 2^53."""
     found = as_feature_base(base)
     assert found is not None
-    reading = Reading(found, 1)
+    reading = found.reading(1)
     assert 4 * reading.count * reading.most**2 < 1 << 53
-    monkeypatch.setattr("netpact.picking.base.EXACT", 4 * reading.count * reading.most**2)
+    monkeypatch.setattr("netpact.picking.reading.EXACT", 4 * reading.count * reading.most**2)
     with pytest.raises(PactError, match="squared distances may reach"):
-        Reading(found, 1)
+        replace(found).reading(1)
 
 
 def widest(compressed: Compressed, *, high: int) -> Compressed:

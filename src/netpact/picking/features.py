@@ -15,7 +15,8 @@ from netpact.core.progress import Progress
 from netpact.datasets import Samples
 from netpact.datasets.layout import layout_of
 from netpact.layers.oriented import MAX_SIDE, OrientedEdges, count_features
-from netpact.picking.base import FeatureBase, Features, Integers
+from netpact.picking.base import FeatureBase
+from netpact.picking.reading import Features, Integers
 from netpact.picking.recipe import BASE, MOST_START, ORIENTED, PickRecipe
 
 _BATCH = 1000
