@@ -411,3 +411,24 @@ def test_signs_are_the_best_that_the_training_met(monkeypatch: pytest.MonkeyPatc
     assert len(seen) > 20
     assert min(seen)[0] < seen[-1][0], "a case in which the last step is not the best"
     assert bound_of(known, found) == min(seen)[0]
+
+
+@pytest.mark.parametrize(("name", "exact"), [("oriented:8-5-4-2-1", True), ("linear", False)])
+def test_errors_that_follow_from_the_features_are_those_that_are_counted(
+    name: str, exact: bool, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Integers of the stem are added without rounding; pixels are fractions, so the network is run."""
+    counted: list[int] = []
+    run_network = netpact.network.count_errors
+
+    def count(*given: Any, **named: Any) -> Any:
+        counted.append(1)
+        return run_network(*given, **named)
+
+    monkeypatch.setattr("netpact.exploration.trials.count_errors", count)
+    result = search(str(small), budget_seconds=9, out=tmp_path, rounds=1, candidates=[name], rates=[6.0])
+    assert bool(counted) is not exact
+    for trial in result.ledger:
+        assert isinstance(trial.errors, int)
+    assert result.pact.certificate is not None
+    assert result.pact.certificate.errors == min(result.ledger, key=lambda trial: trial.score).errors

@@ -58,7 +58,7 @@ class Head:
 
         length = "" if self._steps is None else f", {self._steps} steps"
         number = f", start {start + 1}" if start else ""
-        return notebook.trial(f"{self.name} signs {rate:g}{length}{number}", run, share=share)
+        return notebook.trial(f"{self.name} signs {rate:g}{length}{number}", run, share=share, count=self._count)
 
     def improve(self, notebook: Notebook, found: Tried, round_number: int, rate: float) -> Tried | None:
         """Annealing from what was found; in later rounds, which no single change would improve, after a shake."""
@@ -89,7 +89,12 @@ class Head:
 
         # The start is part of the name: it decides where the rounds lead.
         start_name = found.trial.name.partition(_ROUND)[0]
-        return notebook.trial(f"{start_name}{_ROUND}{round_number + 1}", run)
+        return notebook.trial(f"{start_name}{_ROUND}{round_number + 1}", run, count=self._count)
+
+    def _count(self, pact: Pact) -> int | None:
+        """Errors from the features, where no sum is rounded; otherwise the network is run, to count near ties too."""
+        known = self._known
+        return known.errors(known.logits(self._signs(pact))) if known.is_exact() else None
 
     @property
     def _known(self) -> Flips:

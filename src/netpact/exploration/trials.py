@@ -64,11 +64,20 @@ class Notebook:
         self._delta, self._store, self._progress, self._working = delta, store, progress, working
         self._fingerprint = data.train.fingerprint()
 
-    def trial(self, name: str, run: Callable[[Progress], Compressed], *, share: float = 1.0) -> Tried | None:
+    def trial(
+        self,
+        name: str,
+        run: Callable[[Progress], Compressed],
+        *,
+        share: float = 1.0,
+        count: Callable[[Pact], int | None] | None = None,
+    ) -> Tried | None:
         """Run it, or find it in the store. None where no time is left for it within its share of the budget.
 
         A trial of a share is run only if one like the longest so far would end in time; a search's first trial is run
         in any case.
+
+        count  the errors of what was found, where they are known without running the network; None where they are not
         """
         # The task is only a key here. Data, seed and name decide the result; delta decides where a round goes on from.
         arguments: dict[str, JsonValue] = {
@@ -86,7 +95,8 @@ class Notebook:
             pact = seal(run(lambda done, total: self._tell(name, done, total)))
             # What the clock has cut short is a trial of its own: another run would find something else.
             cut_short = self.clock.is_over()
-            errors = self._count(pact)
+            known = None if count is None else count(pact)
+            errors = self._count(pact) if known is None else known
             seconds = time.monotonic() - started
             if cut_short:
                 name += STOPPED

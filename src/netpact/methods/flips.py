@@ -9,6 +9,7 @@ from netpact.methods.sign_code import SignCode
 
 _TIE = 1e-6  # margins that are this small beside the largest logit are no margins
 _LARGEST = 1 << 13  # features that are integers below this: twice one, added to a margin of twice one, fits 16 bits
+_EXACT = 1 << 24  # float32 holds every integer up to this
 _OCTETS = 255  # decisions that are added up in octets
 
 Features = NDArray[np.float32] | NDArray[np.int16]
@@ -43,6 +44,11 @@ class Flips:
     def logits(self, signs: NDArray[np.int8]) -> Logits:
         product: Logits = signs.astype(np.float32) @ self.features.astype(np.float32, copy=False).T
         return product if self._offset is None else product + self._offset
+
+    def is_exact(self) -> bool:
+        """Whether all features are integers, so few and small that float32 adds them in any order without rounding."""
+        largest = self.features.shape[1] * float(self._reach.max(initial=0.0)) / 2
+        return self._offset is None and self.features.dtype == np.int16 and largest < _EXACT
 
     def errors(self, logits: Logits) -> int:
         rivals, own = self._rivals(logits)
