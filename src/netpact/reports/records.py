@@ -149,8 +149,8 @@ Each new form, family or view raises the decoder version that a certificate name
 
 
 _MADE = """
-Made by the commands below, on two CPU cores that other work shared. Training and annealing of signs became another on
-2026-11-18: with it a search gives other files than it did before, and rows above that have no other seeds are of before.
+Made by the commands below, on two CPU cores that other work shared. Since 2026-11-18 signs are trained and annealed in
+another way: rows without other seeds were made before, and their commands would give other files now.
 
 """
 
