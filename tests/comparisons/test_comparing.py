@@ -12,7 +12,7 @@ import pytest
 from torch import nn
 
 from netpact.coding.format import Pact
-from netpact.comparisons import CompareOptions, compare, trying
+from netpact.comparisons import CompareOptions, compare, comparing, settling, trying
 from netpact.comparisons.comparing import Step
 from netpact.comparisons.subject import thin
 from netpact.core.errors import PactError
@@ -120,6 +120,26 @@ def test_serial_and_parallel_agree(module: nn.Module, place: str, tmp_path: Path
     parallel = compare(module, place, few, out=tmp_path / "two", engine=Processes(2, 1))
     assert without_speed(serial.rows) == without_speed(parallel.rows)
     assert serial.left_out == parallel.left_out
+
+
+def test_long_counts_are_shared_by_the_workers(
+    module: nn.Module, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = replace(QUICK, methods=("quantize",), certified=2)
+    engine, shares = Processes(2, 1), list[float | None]()
+    dealt_out = compare(module, place, few, out=tmp_path / "one", engine=engine)
+    monkeypatch.setattr(comparing, "_LONG", 0.0)
+    used: list[object] = []
+    certify = settling.certify
+    monkeypatch.setattr(settling, "certify", lambda *a, **k: used.append(k["engine"]) or certify(*a, **k))
+    shared = compare(
+        module, place, few, out=tmp_path / "two", engine=engine, progress=lambda step: shares.append(step.share)
+    )
+    assert used == [engine] * 2
+    assert without_speed(shared.rows) == without_speed(dealt_out.rows)
+    told = [share for share in shares if share is not None]
+    assert told == sorted(told), "what is done never falls back"
+    assert told[-1] == pytest.approx(1)
 
 
 def test_an_interrupted_comparison_goes_on_and_repeats_nothing(module: nn.Module, place: str, tmp_path: Path) -> None:
