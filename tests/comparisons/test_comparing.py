@@ -142,6 +142,20 @@ def test_long_counts_are_shared_by_the_workers(
     assert told[-1] == pytest.approx(1)
 
 
+def test_certificates_that_do_not_fit_into_the_time_are_left_out(
+    module: nn.Module, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = replace(QUICK, methods=("quantize",), certified=None, minutes=0.001)
+    monkeypatch.setattr(comparing, "_LONG", 0.0)
+    found = compare(module, place, few, out=tmp_path / "short")
+    assert sum(row.bound is not None for row in found.rows) == 1, "one in any case"
+    left = [one for one in found.left_out if one.name.startswith("certificate of")]
+    assert len(left) >= 2
+    assert all("0.001 minutes were not enough" in one.reason for one in left)
+    all_three = compare(module, place, replace(few, certified=3), out=tmp_path / "asked for")
+    assert sum(row.bound is not None for row in all_three.rows) == 3
+
+
 def test_an_interrupted_comparison_goes_on_and_repeats_nothing(module: nn.Module, place: str, tmp_path: Path) -> None:
     few = replace(QUICK, methods=("quantize", "tucker", "sketch"))
     totals = []

@@ -40,7 +40,7 @@ class LiveTable:
         self._live = Live(
             console=people,
             transient=True,
-            refresh_per_second=4,
+            refresh_per_second=1,
             vertical_overflow="ellipsis",
             get_renderable=self.render,
         )
@@ -64,7 +64,7 @@ class LiveTable:
             self._left.hear(step.share, 1.0, self._clock())
 
     def render(self) -> RenderableType:
-        """Asked several times a second, so that what is left counts down between two steps."""
+        """Asked every second, so that what is left counts down between two steps."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.text import Text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -150,6 +151,7 @@ class _Run:
         self._store = ResultStore(folder / "run")
         self.rows: dict[str, Row] = {}
         self.left_out: list[LeftOut] = []
+        self._began = time.monotonic()
         self._forecast: Forecast | None = None
         self._finished: set[str] = set()
 
@@ -268,12 +270,29 @@ class _Run:
     def _settle(
         self, tasks: Sequence[Task], stage: str, pass_seconds: float, show: Callable[[Task, Any], None]
     ) -> list[Any]:
-        """A long count is shared by the workers, so that none waits for the last file; short ones are dealt out."""
-        costs = self._costs(pass_seconds)
-        if check_seconds(pass_seconds, costs["samples"]) < _LONG or isinstance(self._engine, Inline):
+        """Short counts are dealt out. Long ones come one after the other, each shared by all workers.
+
+        A certificate after the first is left out where one more like the longest would not fit into the time.
+        """
+        if check_seconds(pass_seconds, self._costs(pass_seconds)["samples"]) < _LONG:
             return self._run(tasks, stage, self._engine, show)
-        with counting_by(self._engine):
-            return self._run(tasks, stage, Inline(), show)
+        results: list[Any] = []
+        longest = 0.0
+        with counting_by(None if isinstance(self._engine, Inline) else self._engine):
+            for task in tasks:
+                waits = results and stage == "certify" and self._store.find(task) is None
+                if waits and self.options.certified is None and not self._has_time(2 * longest):
+                    reason = f"{self.options.minutes:g} minutes were not enough for it: give --certified or --budget"
+                    results.append({"refused": reason})
+                    continue
+                began = time.monotonic()
+                results += self._run([task], stage, Inline(), show, before=len(results), total=len(tasks))
+                longest = max(longest, time.monotonic() - began)
+        return results
+
+    def _has_time(self, seconds: float) -> bool:
+        """For a certificate and for what comes after it, its check."""
+        return time.monotonic() - self._began + seconds <= 60 * self.options.minutes
 
     def _time(self) -> None:
         """One after the other, in this process, when nothing else runs."""
@@ -303,8 +322,14 @@ class _Run:
         stage: str,
         engine: Engine,
         show: Callable[[Task, Any], None] | None = None,
+        *,
+        before: int = 0,
+        total: int | None = None,
     ) -> list[Any]:
-        """Results in the order of the tasks. One whose file is gone or changed counts for nothing."""
+        """Results in the order of the tasks. One whose file is gone or changed counts for nothing.
+
+        before, total  of the stage, where these tasks are a part of it
+        """
         by_key = {task.key: task for task in tasks}
         for task in tasks:
             stored = self._store.get(task)
@@ -316,7 +341,7 @@ class _Run:
             result = self._store.get(task)
             if show is not None and result is not MISSING:
                 show(task, result)
-            self.tell(stage, done.done, done.total)
+            self.tell(stage, before + done.done, total or done.total)
 
         results = []
         for outcome in engine.run(tasks, self._store, hear):

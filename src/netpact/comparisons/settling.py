@@ -24,7 +24,7 @@ _WORKERS: ContextVar[Engine | None] = ContextVar("_WORKERS", default=None)
 
 
 @contextmanager
-def counting_by(engine: Engine) -> Iterator[None]:
+def counting_by(engine: Engine | None) -> Iterator[None]:
     """Within this block, tasks that run in this process have their samples counted by the workers of an engine."""
     token = _WORKERS.set(engine)
     try:

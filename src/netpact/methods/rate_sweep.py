@@ -97,9 +97,7 @@ def _look(module: nn.Module, symbols: SoftSymbols, data: Memory, *, price: float
     """
     total, squares = torch.zeros_like(symbols.values), torch.zeros_like(symbols.values)
     for inputs, labels in _batches(data):
-        with torch.enable_grad():
-            loss = nn.functional.cross_entropy(functional_call(module, symbols.weights(), (inputs,)), labels)
-            (gradient,) = torch.autograd.grad(loss, [symbols.values])
+        gradient = _gradient(module, symbols, inputs, labels)
         share = len(labels) / data.count
         total += share * gradient
         squares += share * len(labels) * gradient.square()
@@ -108,6 +106,17 @@ def _look(module: nn.Module, symbols: SoftSymbols, data: Memory, *, price: float
     rises = total + squares / 2 + price * up
     falls = -total + squares / 2 + price * down
     return torch.where(rises < falls, 1.0, -1.0), torch.minimum(rises, falls)
+
+
+def _gradient(module: nn.Module, symbols: SoftSymbols, inputs: Tensor, labels: Tensor) -> Tensor:
+    """Of the mean loss, summed over as many samples at a time as caches hold."""
+    size = rows_in_cache(tuple(inputs.shape[1:]))
+    total = torch.zeros_like(symbols.values)
+    for x, y in zip(inputs.split(size), labels.split(size), strict=True):
+        with torch.enable_grad():
+            loss = nn.functional.cross_entropy(functional_call(module, symbols.weights(), (x,)), y)
+            total += len(y) / len(labels) * torch.autograd.grad(loss, [symbols.values])[0]
+    return total
 
 
 def _batches(data: Memory, size: int = _BATCH) -> Iterator[tuple[Tensor, Tensor]]:

@@ -18,6 +18,7 @@ from netpact.core.checks import check_integer, check_number
 from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
+from netpact.datasets.arrays import rows_in_cache
 from netpact.methods.annealing import anneal
 from netpact.methods.approximations import UNIT_STEP, code_network
 from netpact.methods.feature_cache import layer_inputs
@@ -160,5 +161,6 @@ def _decoded(network: Network, body: Compressed) -> nn.Module:
 @torch.no_grad()
 def head_inputs(module: nn.Module, name: str, samples: Samples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """What the named linear layer receives for every sample, and the labels. Its output must be the logits."""
-    found = [(layer_inputs(module, name, inputs), truth) for inputs, truth in samples.batches()]
+    batches = samples.batches(rows_in_cache(samples.input_shape))
+    found = [(layer_inputs(module, name, inputs), truth) for inputs, truth in batches]
     return np.concatenate([features for features, _ in found]), np.concatenate([truth for _, truth in found])
