@@ -44,6 +44,12 @@ def keep_rows(script: str, rows: Iterable[Row], *, quick: bool = False) -> None:
         (RESULTS / f"{name}.json").write_text(json.dumps(told, indent=1) + "\n")
 
 
+def kept_rows(script: str) -> list[Row]:
+    """Those of an earlier run."""
+    rows: list[Row] = json.loads((RESULTS / f"{Path(script).stem}.json").read_text())["rows"]
+    return rows
+
+
 def provenance(script: str) -> dict[str, object]:
     threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
     versions = {one: importlib.metadata.version(one) for one in _PACKAGES}

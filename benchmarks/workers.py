@@ -10,6 +10,7 @@ that others use they say little.
 
 Run: OMP_NUM_THREADS=1 python benchmarks/workers.py WEIGHTS            (resnet-20 on CIFAR-10; some minutes)
      OMP_NUM_THREADS=1 python benchmarks/workers.py WEIGHTS --quick    (digits, and few images; no file is written)
+     OMP_NUM_THREADS=1 python benchmarks/workers.py WEIGHTS --only li-fig3    (the other rows stay as they were)
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from recording import Row, keep_rows
+from recording import Row, keep_rows, kept_rows
 from worker_start import load_libraries
 
 from netpact import Quantize, compress, fold_batch_norm, load_data, seal, trace
@@ -59,8 +60,12 @@ def timed(work: Callable[[Engine], object], workers: int) -> tuple[list[float], 
         return [after[pid] - before[pid] for pid in after], time.process_time() - own, time.perf_counter() - wall
 
 
-def rows(weights: Path, *, quick: bool) -> Iterator[Row]:
+def rows(weights: Path, *, quick: bool, only: str = "") -> Iterator[Row]:
+    if only:
+        yield from (row for row in kept_rows(__file__) if not str(row["work"]).startswith(only))
     for name, work in works(weights, quick=quick):
+        if not name.startswith(only):
+            continue
         alone = 0.0
         for workers in (1, 2):
             busy, own, wall = timed(work, workers)
@@ -102,9 +107,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("weights", type=Path)
     options.add_argument("--quick", action="store_true")
+    options.add_argument("--only", default="", help="how the names of the works begin")
     given = options.parse_args()
     torch.set_num_threads(1)
-    keep_rows(__file__, rows(given.weights, quick=given.quick), quick=given.quick)
+    keep_rows(__file__, rows(given.weights, quick=given.quick, only=given.only), quick=given.quick)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 from netpact.coding.format import Pact
 from netpact.comparisons.recommending import pick_accurate, pick_fast
-from netpact.comparisons.subject import open_subject
+from netpact.comparisons.subject import MEMORY, open_subject
 from netpact.core.errors import PactError
 from netpact.models import OwnModule
 from netpact.pacts.certification import certify
@@ -52,7 +52,7 @@ def certify_file(*, source: dict[str, Any], file: str, message: str, delta: floa
     """Task: count errors on all training samples and write the certificate into the file. A refusal is a result."""
     subject = open_subject(source)
     pact = Pact.read(file)
-    resume = counts if subject.model is None or source["model"] != "memory" else None
+    resume = _kept(source, counts)
     try:
         certified = certify(pact, subject.data, delta=delta, model=subject.model, resume=resume, engine=_WORKERS.get())
     except PactError as error:
@@ -62,12 +62,17 @@ def certify_file(*, source: dict[str, Any], file: str, message: str, delta: floa
     return {"file": file, "message": message, "bound": certified.certificate.bound}
 
 
-def verify_file(*, source: dict[str, Any], row: dict[str, Any], file: str, message: str) -> dict[str, Any]:
+def _kept(source: Mapping[str, Any], counts: str) -> str | None:
+    """Where counts are kept: those of a module that only this process has cannot be found again."""
+    return None if source["model"] == MEMORY else counts
+
+
+def verify_file(*, source: dict[str, Any], row: dict[str, Any], file: str, message: str, counts: str) -> dict[str, Any]:
     """Task: check the certificate from the file and the data, as a stranger would."""
     subject = open_subject(source)
     pact = Pact.read(file)
     own = subject.model if isinstance(pact.architecture, OwnModule) else None
-    opening = Opening(model=own, engine=_WORKERS.get())
+    opening = Opening(model=own, engine=_WORKERS.get(), resume=_kept(source, counts))
     return {"row": check_row(Row(**row), pact, subject.data, opening).to_json()}
 
 

@@ -41,6 +41,7 @@ class Opening:
     base_data: object = None
     limits: Limits = Limits()  # noqa: RUF009
     engine: Engine | None = None  # whose workers count; None: this process
+    resume: str | None = None  # a folder for what has been counted so far
 
 
 def open_file(path: Path, opening: Opening) -> tuple[Pact, Compressed | None, nn.Module | None, str]:
@@ -100,6 +101,7 @@ def check_row(row: Row, pact: Pact, data: Data, opening: Opening) -> Row:
         base_data=opening.base_data,
         max_parameters=opening.limits,
         engine=opening.engine,
+        resume=opening.resume,
     )
     if verdict.agreed and verdict.certificate is not None:
         return replace(row, agreed=True, test_error=verdict.test_error, sentence=verdict.certificate.sentence())
