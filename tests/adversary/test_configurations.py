@@ -27,7 +27,6 @@ from netpact.datasets import Data
 from netpact.methods import Quantize, compress
 from netpact.models import hash_source
 from netpact.network import trace
-from netpact.network.refusals import code_walk
 from netpact.pacts.certification import certify
 from netpact.pacts.verification import verify
 
@@ -68,15 +67,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(home)
         patch.setattr(installed, "_package_homes", lambda: homes)
-        forget()
+        installed.is_installed.cache_clear()
         yield importlib.import_module("toy_library")
     del sys.modules["toy_library"]
-    forget()
-
-
-def forget() -> None:
     installed.is_installed.cache_clear()
-    code_walk._sources.cache_clear()
 
 
 def make_with(library: Any, **given: object) -> Callable[[], nn.Module]:

@@ -131,7 +131,12 @@ def test_long_counts_are_shared_by_the_workers(
     monkeypatch.setattr(comparing, "_LONG", 0.0)
     used: list[object] = []
     certify = settling.certify
-    monkeypatch.setattr(settling, "certify", lambda *a, **k: used.append(k["engine"]) or certify(*a, **k))
+
+    def note(*given: Any, **named: Any) -> Pact:
+        used.append(named["engine"])
+        return certify(*given, **named)
+
+    monkeypatch.setattr(settling, "certify", note)
     shared = compare(
         module, place, few, out=tmp_path / "two", engine=engine, progress=lambda step: shares.append(step.share)
     )

@@ -15,13 +15,16 @@ from netpact.network.naming import weight_name
 
 Array = NDArray[np.float64]
 LEMMA = "lemma"
+_LISTED = 3  # layers that a refusal names
 _ANY_STEP = ShortFloat(exponent=0, mantissa=0)
 
 
 def find_classifier(network: Network, *, method: str) -> tuple[str, Array]:
     """Name and values of the weight, one row for each class; any other network is refused."""
     if [layer.kind for layer in network.layers] != ["linear"] or network.strays:
-        found = ", ".join(f"{layer.name or 'the module itself'} ({layer.kind})" for layer in network.layers)
+        listed = [f"{layer.name or 'the module itself'} ({layer.kind})" for layer in network.layers]
+        more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+        found = ", ".join(listed[:_LISTED]) + more
         raise PactError(
             f"{method} is about linear classifiers: one linear layer is allowed, this network has {found}",
             where=network.name,

@@ -96,7 +96,7 @@ def look_for_constants(module: nn.Module, *, opened: bool = False) -> tuple[str,
     tensors = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
     walk = CodeWalk(module)
     found = sorted(
-        _measure(walk, tensors, grids, _known_words(walk.sources)),
+        _measure(walk, tensors, grids, _known_words(walk.sources())),
         key=lambda one: -(one.numbers + one.whole + one.content),
     )
     numbers, whole, content = (sum(getattr(one, name) for one in found) for name in ("numbers", "whole", "content"))

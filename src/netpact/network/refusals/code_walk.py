@@ -15,7 +15,6 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
-from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 import torch
@@ -46,13 +45,12 @@ class CodeWalk:
 
     names    every name and attribute that the code mentions
     objects  what was reached and is no code, each with the place where it was met
-    sources  files of installed packages that define the classes of those objects
     """
 
     def __init__(self, module: nn.Module) -> None:
         self.names: set[str] = {"forward"}
         self.objects: list[Reached] = []
-        self.sources: set[str] = set()
+        self._kinds: set[type] = set()
         self.complete = True
         self._own = {id(part) for part in module.modules()}
         self._seen: set[int] = set()
@@ -62,6 +60,12 @@ class CodeWalk:
         for name, part in module.named_modules():
             self._enter_part(name or type(module).__name__, part)
         self._run()
+
+    def sources(self) -> set[str]:
+        """Files of installed packages, not of Python itself, that define the classes of those objects."""
+        homes = {base.__module__ for kind in self._kinds for base in kind.__mro__}
+        files = {getattr(sys.modules.get(home), "__file__", None) or "" for home in homes}
+        return {file for file in files if is_package(file)}
 
     def _run(self) -> None:
         """Until nothing new is mentioned."""
@@ -115,7 +119,7 @@ class CodeWalk:
             if not _is_library(type(value)):
                 self._queue.append((place, type(value)))
             else:
-                self.sources |= _sources(type(value))
+                self._kinds.add(type(value))
 
     def _enter_class(self, place: str, kind: type) -> None:
         for base in kind.__mro__:
@@ -210,11 +214,3 @@ def _is_library(thing: type | FunctionType) -> bool:
         return False
     file = getattr(module, "__file__", None)
     return module.__name__ in sys.builtin_module_names if file is None else is_installed(file)
-
-
-@cache
-def _sources(kind: type) -> frozenset[str]:
-    """Files of installed packages, not of Python itself, that define a class and what it inherits from."""
-    modules = [sys.modules.get(base.__module__) for base in kind.__mro__]
-    files = [getattr(module, "__file__", None) or "" for module in modules]
-    return frozenset(file for file in files if is_package(file))
