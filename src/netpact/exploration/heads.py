@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netpact.datasets import Data
 
 HEAD_RATES = (4.0, 6.0, 8.0)
-ROUND_STEPS = 4000
+ROUND_STEPS = 1500
 _ROUND = " round "
 
 

@@ -29,6 +29,7 @@ _JUDGED = 32  # looks at the bound in the second half of a training: single step
 _SHARPNESS = 8.0  # of the smooth count of entries that round to a sign
 _SPREAD = 0.5  # standard deviation of the starting entries: about a third of them round to a sign
 _TEMPERATURE = 0.05  # of the logits at the start; learned
+_TEMPERATURES, _FITTED = [2.0 ** (power / 4) for power in range(-40, 41)], 10_000  # tried, on so many samples
 _SHAKE = 0.15  # standard deviation of what is added to signs that are trained again
 _SIGN = 0.75  # where they start: half way between a sign and what rounds to zero
 
@@ -107,7 +108,18 @@ def retrain_signs(
     def prices(_: int, now: torch.Tensor) -> torch.Tensor:
         return _mark_prices(code, now)
 
-    return _train(samples, entries, prices, Best(known), speed=_RATE / 2, rate=rate, generator=generator, pace=pace)
+    temperature = _fit_temperature(samples, torch.from_numpy(signs).float())
+    return _train(
+        samples,
+        entries,
+        prices,
+        Best(known),
+        temperature=temperature,
+        speed=_RATE / 2,
+        rate=rate,
+        generator=generator,
+        pace=pace,
+    )
 
 
 class Best:
@@ -122,6 +134,12 @@ class Best:
         score = bound_of(self._known, signs)
         if score < self.score:
             self.signs, self.score = signs, score
+
+
+def _fit_temperature(samples: _Samples, signs: torch.Tensor) -> float:
+    """The one with the least cross-entropy: from a wrong one the first steps would change the signs, not it."""
+    logits, y = samples.x[:_FITTED] @ signs.T, samples.y[:_FITTED]
+    return min(_TEMPERATURES, key=lambda scale: float(functional.cross_entropy(scale * logits, y)))
 
 
 def _prepare(known: Flips) -> _Samples:
@@ -141,6 +159,7 @@ def _train(
     prices: Prices,
     best: Best,
     *,
+    temperature: float = _TEMPERATURE,
     speed: float,
     rate: float,
     generator: torch.Generator,
@@ -148,7 +167,7 @@ def _train(
 ) -> NDArray[np.int8]:
     x, y = samples
     entries = entries.requires_grad_()
-    log_scale = torch.tensor(math.log(_TEMPERATURE), requires_grad=True)
+    log_scale = torch.tensor(math.log(temperature), requires_grad=True)
     optimizer = torch.optim.Adam([entries, log_scale], lr=speed)
     price = entries.new_zeros(())
     for step in range(pace.steps):
