@@ -210,4 +210,4 @@ def test_the_file_is_of_the_best_seed() -> None:
         if "runs" in entry:
             runs = entry["runs"]
             assert isinstance(runs, list)
-            assert entry["bound"] == min(runs) == runs[int(str(entry["seed"]))]
+            assert entry["bound"] == min(runs) == runs[int(str(entry["seed"])) - 1]
