@@ -29,6 +29,6 @@ if not ground.is_file():
     told = netpact.compress(netpact.trace(trained.module, made), netpact.Quantize(bits=8), arithmetic="float64")
     netpact.certify(netpact.seal(told), made).write(ground)
 base = netpact.open_base(ground)
-method = netpact.HeadOnBase(base, steps=2500, restarts=2, keep_head=True)
+method = netpact.HeadOnBase(base, steps=1500, restarts=1, keep_head=True)
 small = netpact.compress(netpact.trace(start, data), method, samples=data.train, arithmetic="float64")
 netpact.certify(netpact.seal(small), data, base=base, base_data=made).write(folder / "mnist-transfer-pen.pact")

@@ -20,7 +20,7 @@ torch.set_num_threads(1)  # the same bits need the same number of threads
 folder, name = Path(sys.argv[1]), "mnist-data-dependent-shifted"
 data = netpact.load_data("mnist")
 shifts = Augmentation(crop=2, flip=False)
-options = netpact.TrainOptions(epochs=40, batch_size=64, learning_rate=2e-3, augmentation=shifts)
+options = netpact.TrainOptions(epochs=20, batch_size=64, learning_rate=2e-3, augmentation=shifts)
 recipe = netpact.Recipe("lenet5", options, netpact.Split(percent=50, counter=0))
 weights = folder / "mnist_shifted_helper.safetensors"
 if not weights.is_file():
@@ -31,7 +31,7 @@ small = netpact.compress(netpact.trace(module, data), netpact.QuantizeDifference
 certified = netpact.certify(netpact.seal(small), data, base=helper)
 certified.write(folder / f"{name}.pact")
 
-further = netpact.TrainOptions(epochs=4, batch_size=64, learning_rate=1e-4, augmentation=shifts)
+further = netpact.TrainOptions(epochs=3, batch_size=64, learning_rate=1e-4, augmentation=shifts)
 original = netpact.train(module, data.train, further).module
 netpact.save_weights(original, folder / "mnist_shifted_original.safetensors")
 unlabelled, data = data.test, replace(data, test=None)
