@@ -7,6 +7,8 @@ by `count_errors` on all images, in turn with a plain pass of the same network i
 Milliseconds are processor time for one image: the median over batches or turns without the first, in which more is
 checked.
 
+With --wide also WRN-28-10 with weights as they are initialised, in float64 on three batches.
+
 Run: OMP_NUM_THREADS=1 python benchmarks/counting.py WEIGHTS...           (500 and 10,000 images; some minutes each)
      OMP_NUM_THREADS=1 python benchmarks/counting.py WEIGHTS... --quick   (200 and 1,024 images; no file is written)
 """
@@ -26,12 +28,13 @@ from torch import Tensor, nn
 
 from netpact import Quantize, WholeNumber, as_data, compress, load_data, seal, trace
 from netpact.datasets import Data
-from netpact.models import load_model
+from netpact.models import build, load_model, parse_model
 from netpact.network import Network, count_errors
 from netpact.network.rounding.tolerance_run import Logits, ToleranceRun
 
 MOST = 512  # at a time, as count_errors has it; memory allows fewer
 FASTEST = 32  # images at a time, where nothing is followed
+WIDE = "wrn:28-10-2"
 TURNS = 3  # of a plain pass and a count; the first of each is left out
 
 
@@ -61,9 +64,12 @@ class Tally:
 
 
 @torch.no_grad()
-def count_proven(module: nn.Module, data: Data, arithmetic: str, *, images: int) -> dict[str, Tally]:
+def count_proven(
+    module: nn.Module, data: Data, arithmetic: str, *, images: int, entries: bool = True
+) -> dict[str, Tally]:
+    """entries: also entry by entry alone"""
     run, plain = ToleranceRun(module, arithmetic, patient=False), module.eval()
-    tallies = {name: Tally() for name in ("plain", "now", "entries")}
+    tallies = {name: Tally() for name in ("plain", "now", *(("entries",) if entries else ()))}
     assert data.test is not None
     size = run.batch(data.input_shape, most=MOST)
     for inputs, classes in itertools.islice(data.test.batches(size), -(-images // size)):
@@ -73,8 +79,8 @@ def count_proven(module: nn.Module, data: Data, arithmetic: str, *, images: int)
             "now": lambda inputs=inputs: run.decide(inputs),
             "entries": lambda x=x: run._follow(x, None),
         }
-        for name, work in works.items():
-            tallies[name].add(work, labels)
+        for name, tally in tallies.items():
+            tally.add(works[name], labels)
     return tallies
 
 
@@ -101,12 +107,17 @@ def _without_bound(logits: Tensor) -> Logits:
     return Logits(logits.double(), torch.zeros_like(logits).double())
 
 
-def rows(weights: list[Path], *, few: int, many: int) -> Iterator[Row]:
+def rows(weights: list[Path], *, few: int, many: int, wide: bool) -> Iterator[Row]:
     data = load_data("cifar10")
     for path in weights:
         network = trace(load_model(path).eval(), data)
         for bits in (8, 4):
             yield from _of_one(network, data, bits, few=few, many=many)
+    if wide:
+        module = build(parse_model(WIDE, input_shape=data.input_shape, classes=data.classes)).eval()
+        size = ToleranceRun(module, "float64").batch(data.input_shape, most=MOST)
+        found = count_proven(module, data, "float64", images=4 * size, entries=False)
+        yield _row(f"{WIDE}, initial weights", "float64", found["plain"], found["now"])
 
 
 def _of_one(network: Network, data: Data, bits: int, *, few: int, many: int) -> Iterator[Row]:
@@ -141,6 +152,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("weights", type=Path, nargs="+")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--wide", action="store_true")
     given = parser.parse_args()
     few, many = (200, 1024) if given.quick else (500, 10_000)
-    keep_rows(__file__, rows(given.weights, few=few, many=many), quick=given.quick)
+    keep_rows(__file__, rows(given.weights, few=few, many=many, wide=given.wide), quick=given.quick)

@@ -96,13 +96,13 @@ def test_places_are_standardised_as_the_certified_data(tmp_path: Path, certified
     scaled = standardise(certified, Standardise(mean=(0.5,), std=(0.25,)))
     plain, _ = taken(open_labelled(folder, like=certified))
     for read in (open_labelled, open_unlabelled):
-        found, _ = taken(read(folder, like=scaled))  # type: ignore[operator]
+        found, _ = taken(read(folder, like=scaled))
         np.testing.assert_array_equal(found, (plain - np.float32(0.5)) / np.float32(0.25))
-        same, _ = taken(read(f"{folder}:standardise=0.5/0.25", like=scaled))  # type: ignore[operator]
+        same, _ = taken(read(f"{folder}:standardise=0.5/0.25", like=scaled))
         np.testing.assert_array_equal(same, found)
         with pytest.raises(PactError, match=r"standardised by 0\.5/0\.5, the certified data by 0\.5/0\.25"):
-            read(f"{folder}:standardise=0.5/0.5", like=scaled)  # type: ignore[operator]
+            read(f"{folder}:standardise=0.5/0.5", like=scaled)
         with pytest.raises(PactError, match="the certified data by nothing"):
-            read(f"{folder}:standardise=0.5/0.5", like=certified)  # type: ignore[operator]
+            read(f"{folder}:standardise=0.5/0.5", like=certified)
     np.savez(tmp_path / "x.npz", x=plain, y=[0, 1, 2] * 2)  # as the network receives them
     np.testing.assert_array_equal(taken(open_labelled(tmp_path / "x.npz", like=scaled))[0], plain)
