@@ -155,7 +155,7 @@ Each new form, family or view raises the decoder version that a certificate name
 
 _MADE = """
 Made by the commands below, on two CPU cores that other work shared. Since 2026-11-18 signs are trained and annealed in
-another way: rows without other seeds were made before, and their commands would give other files now.
+another way: rows that are not under *Other seeds* were made before, and their commands would give other files now.
 
 """
 
