@@ -44,7 +44,7 @@ A certificate assumes that its decoder was fixed before the sample was drawn. Fo
 not so: its form (filters, square root, straightening, mirror image) was chosen by trying some hundred variants on the
 training sets of MNIST, Fashion-MNIST and CIFAR-10. What this choice costs is unknown. Seven bits (0.02 points) would
 pay for it only if the variants had been listed before; they were not. Charging the stem's source as well, about 1,900
-bytes without comments by zlib, would give about 22.6 %, 40.8 % and 74.9 % for the three rows
+bytes without comments by zlib, would give about 22.6 %, 40.8 % and 75.2 % for the three rows
 (`records/stem_price.py`). *Learned features only* means no stem: every weight is in the message. [What was chosen
 when](#what-was-chosen-when) stands below.
 
