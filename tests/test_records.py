@@ -127,7 +127,10 @@ def test_a_base_from_a_package(entry: dict[str, object], monkeypatch: pytest.Mon
     assert stated.base_name in str(entry["package"])
 
 
-@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if "base" in entry], ids=lambda entry: str(entry["file"]))
+BASED = [entry for entry in PACTS if "base" in entry]
+
+
+@pytest.mark.parametrize("entry", BASED, ids=lambda entry: str(entry["file"]))
 def test_a_base_from_other_data_says_which(entry: dict[str, object]) -> None:
     base = open_base(entry)
     assert base is not None
