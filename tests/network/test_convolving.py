@@ -45,6 +45,17 @@ def test_images_go_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.testing.assert_close(Convolver()(x, weight, padding=1), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_images_of_one_size_with_and_without_padding(stride: int) -> None:
+    """Padded or not, both take frames of 8 x 8 or 7 x 8: zeros around one are pixels of the other."""
+    convolve, weight = Convolver(), torch.randn(1, 1, 3, 3).double()
+    for _ in range(2):
+        for size, around in (((6, 6), 1), ((8, 8), 0), ((4, 4), 2), ((7, 8), 0)):
+            x = 1 + torch.rand(5, 1, *size).double()
+            expected = functional.conv2d(x, weight, stride=stride, padding=around)
+            torch.testing.assert_close(convolve(x, weight, None, stride, around), expected, rtol=0, atol=1e-12)
+
+
 def test_what_it_leaves_to_torch() -> None:
     x, weight = torch.randn(2, 4, 6, 6).double(), torch.randn(4, 2, 3, 3).double()
     assert torch.equal(Convolver()(x, weight, groups=2), functional.conv2d(x, weight, groups=2))

@@ -49,7 +49,8 @@ class Convolver:
         lines = -(-sides[0] // steps[0])
         strip = (inputs, taps[1], steps[0], lines, places[1])
         at_once = max(1, _ENTRIES // math.prod(strip))
-        frame = self._memory("frame", (at_once, inputs, steps[0] * lines, sides[1]))
+        # Kept for this padding alone: around other images, numbers would stand where this one has zeros.
+        frame = self._memory(f"frame {around}", (at_once, inputs, steps[0] * lines, sides[1]))
         strips = self._memory("strips", (at_once, *strip))
         product = self._memory("product", (at_once, len(weight), math.prod(places))).numpy()
         rows = [np.ascontiguousarray(weight.detach()[:, :, j].reshape(len(weight), -1).numpy()) for j in range(taps[0])]
