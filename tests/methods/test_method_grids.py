@@ -54,7 +54,7 @@ FACTORS = {"truncated-svd": "fc1.first.weight", "cp": "fc1.in_rows.weight", "tuc
 ON_ONE_LAYER = ("vector-compress", "vector-project")
 GRID_FORMS: dict[str, type[Form]] = {"uniform": Uniform, "codebook": Codebook, "ternary": Ternary}
 OWN_FORMS: dict[tuple[str, str], type[Form]] = {
-    ("quantize-difference", "uniform"): Relative,
+    ("quantize-difference", "uniform"): Difference,
     ("truncated-svd", "uniform"): Factor,
     ("tucker", "uniform"): Factor,
 }

@@ -68,7 +68,7 @@ def test_batches_do_not_matter_and_progress_is_told(monkeypatch: pytest.MonkeyPa
     samples = drawn(4, count=50).train
     whole = measure_margins(network, samples)
     told: list[tuple[int, int]] = []
-    monkeypatch.setattr(margins, "_BATCH", 16)
+    monkeypatch.setattr(margins, "rows_in_cache", lambda shape: 16)
     again = measure_margins(network, samples, progress=lambda done, total: told.append((done, total)))
     assert told == [(16, 50), (32, 50), (48, 50), (50, 50)]
     np.testing.assert_allclose(again.margins, whole.margins, rtol=1e-5, atol=1e-6)

@@ -23,7 +23,7 @@ _PREFIX_DEPTH = 3  # mantissa bits that are coded in the context of all bits abo
 _OCTET = 8
 _SYMBOL_BYTES = 9
 _PLACE_BYTES = 24
-_MAGNITUDE_BYTES = 56
+_MAGNITUDE_BYTES = 57
 _LONG_BYTES = 40
 _INDEX_BYTES = 28
 
