@@ -85,7 +85,7 @@ def test_every_operation_with_a_rounding_rule_has_one_here() -> None:
     known = {*rounding_rules._RULES, *rounding_rules._SAME_FOR_BOTH}
     assert {*deviation_rules._RULES, *LAYERS, *WITHOUT} == known
     assert {name for name in deviation_rules._RULES if not fit_calls(name)} == {
-        *("orient", "embedding", "multi_head_attention_forward")
+        *("orient", "contour", "embedding", "multi_head_attention_forward")
     }
 
 
@@ -208,14 +208,15 @@ def test_parameters_alone_are_no_way_around_their_layer() -> None:
     assert WEIGHT.shape == (4,)
 
 
-def test_the_stem_is_the_same_for_both_and_only_on_the_input() -> None:
-    edges = build(parse_model("oriented", input_shape=(1, 8, 8), classes=10))[0]
+@pytest.mark.parametrize(("model", "name"), [("oriented", "orient"), ("contours:4-3-2-1", "contour")])
+def test_a_stem_is_the_same_for_both_and_only_on_the_input(model: str, name: str) -> None:
+    edges = build(parse_model(model, input_shape=(1, 8, 8), classes=10))[0]
     images = torch.randint(0, 256, (2, 1, 8, 8), generator=torch.Generator().manual_seed(0)).double() / 255
     result, walk = run(edges, images, torch.zeros(2, dtype=torch.float64))
     assert not walk.problems()
     assert float(result.bound.max()) == 0.0
     _, walk = run(edges, images, torch.ones(2, dtype=torch.float64))
-    assert walk.problems() == ["orient of anything but the input"]
+    assert walk.problems() == [f"{name} of anything but the input"]
 
 
 @pytest.mark.parametrize("call", [torch.relu, torch.sigmoid, lambda x: x + x, lambda x: functional.pad(x, (1, 1))])

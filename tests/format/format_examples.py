@@ -52,7 +52,7 @@ from netpact.layers.rewrites import (
 )
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
-LINEAR, MLP, LENET5, CONV, ORIENTED = 1, 2, 3, 4, 5
+LINEAR, MLP, LENET5, CONV, ORIENTED, CONTOURS = 1, 2, 3, 4, 5, 19
 BOOK = Codebook((None, (False, ShortFloat(-2, 3)), (True, ShortFloat(-1, 0)), (False, ShortFloat(0, 9))))
 
 
@@ -295,6 +295,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "conv": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), codebook),
     "zeros": compress(Architecture(MLP, (4,), (3, 2), 2), zero),
     "oriented": compress(Architecture(ORIENTED, (6, 5, 4, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
+    "contours": compress(Architecture(CONTOURS, (4, 3, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
     "ternary-template": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), ternary_template),
     "as-run": compress(Architecture(MLP, (9,), (7,), 3), uniform, arithmetic="as-run"),
     "alexnet": compress(Architecture(8, (2,), (1, 8, 8), 3), ternary),
@@ -392,7 +393,8 @@ GOLDEN_3 = (
 )
 GOLDEN_4 = ("as-run", "sparse-matrix", "whole-conv", "whole-resnet", "own-whole", "own-output")
 GOLDEN_5 = ("ternary-template",)
-GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4, *GOLDEN_5)
+GOLDEN_6 = ("contours",)
+GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4, *GOLDEN_5, *GOLDEN_6)
 
 
 def module_for(name: str) -> nn.Module | None:

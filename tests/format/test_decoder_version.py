@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, GOLDEN_5, NETWORKS
+from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, GOLDEN_5, GOLDEN_6, NETWORKS
 
 from netpact.coding import Decoder, code_uint
 from netpact.coding.format import ARITHMETICS, DECODER_VERSION, message, seal, versions
@@ -69,7 +69,7 @@ REWRITES_OF_VERSION_3 = {
 FORMS_OF_VERSION_3 = {14: "sketched", 15: "heavy-tail"}
 # And with version 4, since which the arithmetic is a number: the place in this list.
 ARITHMETICS_OF_VERSION_4 = ["float32", "float64", "as-run", "whole"]
-NEWER = {5: GOLDEN_5, 4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
+NEWER = {6: GOLDEN_6, 5: GOLDEN_5, 4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
 FORMS_OF_VERSION_4 = {16: "sparse-matrix"}
 FORMS_OF_VERSION_5 = {17: "ternary-template"}
 REWRITES_OF_VERSION_4 = {
@@ -86,7 +86,7 @@ def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
     assert list(versions.PROJECTIONS_SINCE) == list(VARIANTS)
     assert list(versions.ARITHMETICS_SINCE) == list(ARITHMETICS)
     assert len(versions.PROBLEMS_SINCE) == len(versions.COMMON_PROBLEMS)
-    assert set(versions.LAST_SIZES_SINCE) == {5, *(family.id for family in FAMILIES.values() if family.normed)}
+    assert set(versions.LAST_SIZES_SINCE) == {5, 19, *(family.id for family in FAMILIES.values() if family.normed)}
     newest = [
         *(form.since for form in FORMS.values()),
         *versions.FAMILIES_SINCE.values(),
@@ -141,6 +141,13 @@ def test_version_4_is_what_it_was() -> None:
 def test_version_5_is_what_it_was() -> None:
     assert {tag: form.name for tag, form in FORMS.items() if form.since == 5} == FORMS_OF_VERSION_5
     assert not {code for code, kind in REWRITES.items() if kind.since == 5}
+
+
+def test_version_6_is_what_it_was() -> None:
+    assert 6 not in {form.since for form in FORMS.values()} | {kind.since for kind in REWRITES.values()}
+    families = {number: FAMILIES[number].name for number, since in versions.FAMILIES_SINCE.items() if since == 6}
+    assert families == {19: "contours"}
+    assert versions.LAST_SIZES_SINCE[19] == dict.fromkeys((1, 2, 3, 4), 6)
 
 
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)

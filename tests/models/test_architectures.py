@@ -72,6 +72,9 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
     ((18, (11, 2, 1, 1), (3, 8, 8), 3), [0.25183366, 0.3370068, 0.10738875]),
     ((18, (20, 2, 2, 1), (1, 9, 8), 2), [-0.2853644, -0.35728577]),
     ((18, (11, 2, 2, 2), (1, 8, 8), 2), [-0.099575655, 0.075760574]),
+    # Equal to the second implementation of test_contours.py.
+    ((19, (4, 3, 2, 3), (3, 9, 11), 3), [48.28125, -149.546875, -22.140625]),
+    ((19, (3, 2, 3, 1), (1, 10, 8), 2), [-13.84375, 72.34375]),
 ]
 
 
@@ -119,10 +122,9 @@ def test_parameter_names_are_part_of_the_meaning() -> None:
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     family = draw(st.sampled_from(list(FAMILIES.values())))
-    least = {"lenet5": 12, "convnet": 6, "oriented": 9, "densenet": 4, "bottleneck": 4, "shufflenet": 4}.get(
-        family.name, 1
-    )
-    image = st.tuples(st.integers(1, 3), st.integers(least, 20), st.integers(least, 20))
+    sides = {"lenet5": 12, "convnet": 6, "oriented": 9, "contours": 9}
+    side = (sides | dict.fromkeys(("densenet", "bottleneck", "shufflenet"), 4)).get(family.name, 1)
+    image = st.tuples(st.integers(1, 3), st.integers(side, 20), st.integers(side, 20))
     vector = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
     shape = draw(st.one_of(image, vector) if family.name in ("linear", "mlp") else image)
     most = min(family.most_sizes, 5)
@@ -142,6 +144,8 @@ def architectures(draw: st.DrawFn) -> Architecture:
             sizes.insert(3, draw(st.sampled_from([1, sizes[1]])))
     if family.name == "oriented":
         sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4)), 2]
+    if family.name == "contours":
+        sizes = [draw(st.integers(5, 9)), draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(st.integers(1, 4))]
     return Architecture(family.id, tuple(sizes), shape, draw(st.integers(2, 7)))
 
 
@@ -228,7 +232,7 @@ def test_model_names_are_read() -> None:
     assert found[6:9] == ["alexnet:64", "vgg:16-64-1", "resnet:20-16-1"]
     assert found[9:12] == ["preresnet:20-16-1", "wrn:16-4-1", "densenet:40-12-1"]
     assert found[12:15] == ["cp-vgg:16-64-100-1", "cp-resnet:20-16-100-1", "cp-wrn:16-4-100-1"]
-    assert found[15:] == ["bottleneck:41-64-4-1-1", "shufflenet:50-58-1-1"]
+    assert found[15:] == ["bottleneck:41-64-4-1-1", "shufflenet:50-58-1-1", "contours:8-4-2-1"]
     assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
     assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)
 

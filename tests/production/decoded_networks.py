@@ -74,7 +74,12 @@ def with_a_stem() -> nn.Module:
     return _decode("oriented:8-5-4-2-4", netpact.Quantize(grid="ternary"))
 
 
-WHOLE: tuple[Callable[[], nn.Module], ...] = (integers, integers_with_wide_sums, with_a_stem)
+@cache
+def with_contours() -> nn.Module:
+    return _decode("contours:4-3-2-4", netpact.Quantize(grid="ternary"))
+
+
+WHOLE: tuple[Callable[[], nn.Module], ...] = (integers, integers_with_wide_sums, with_a_stem, with_contours)
 FLOATS: tuple[Callable[[], nn.Module], ...] = (
     rounded,
     factored_by_svd,

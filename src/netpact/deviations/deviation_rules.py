@@ -112,7 +112,7 @@ def _move(step: Step) -> Placed | list[Placed]:
     return placed if isinstance(step.result, (tuple, list)) else placed[0]
 
 
-def _orient(step: Step) -> Tensor:
+def _stem(step: Step) -> Tensor:
     """Integers from the sample itself: the same in both networks. Of anything else it has no constant."""
     if bool(step.first.bound.any()):
         raise NoRuleError("of anything but the input")
@@ -156,6 +156,7 @@ _RULES: dict[str, Callable[[Step], Any]] = {
     **dict.fromkeys(QUOTIENTS, _by_number_or_tensor(quotient)),
     **SAMPLE_RULES,
     **ATTENTION_RULES,
-    "orient": _orient,
-    "preprocess": _orient,
+    "orient": _stem,
+    "contour": _stem,
+    "preprocess": _stem,
 }

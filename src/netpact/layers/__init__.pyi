@@ -5,6 +5,9 @@ from netpact.layers.blocks import Funnel as Funnel
 from netpact.layers.blocks import InvertedResidual as InvertedResidual
 from netpact.layers.blocks import ResNeXt as ResNeXt
 from netpact.layers.blocks import ShuffleUnit as ShuffleUnit
+from netpact.layers.contours import Contours as Contours
+from netpact.layers.contours import contour as contour
+from netpact.layers.contours import count_contours as count_contours
 from netpact.layers.conversion import to_cp as to_cp
 from netpact.layers.conversion import to_tucker as to_tucker
 from netpact.layers.cp_conv import CPConv2d as CPConv2d

@@ -89,12 +89,17 @@ def orient(
         )
     pixels = torch.round(images.double() * 255).clamp(0, 255).float()
     if straighten:
-        pixels = _shift_rows(pixels, _shear(_grey(pixels).squeeze(1).long()))
+        pixels = straighten_rows(pixels)
     pooled = _pool(_maps(pixels, orientations, inhibition), cell, stride).double()
     if mirror:
         pooled = pooled + _pool(_maps(pixels.flip(3), orientations, inhibition), cell, stride)
         pooled = pooled[..., : (pooled.shape[3] + 1) // 2]
-    return _whole_root(pooled).to(images.dtype)
+    return whole_root(pooled).to(images.dtype)
+
+
+def straighten_rows(pixels: Tensor) -> Tensor:
+    """Images of integers, sheared so that their two axes are uncorrelated."""
+    return _shift_rows(pixels, _shear(_grey(pixels).squeeze(1).long()))
 
 
 def _grey(pixels: Tensor) -> Tensor:
@@ -174,7 +179,8 @@ def _shift_rows(images: Tensor, shifts: Tensor) -> Tensor:
     return torch.where(inside, moved, images.new_zeros(()))
 
 
-def _whole_root(numbers: Tensor) -> Tensor:
+def whole_root(numbers: Tensor) -> Tensor:
+    """The integer part of the square root of integers."""
     root = torch.floor(torch.sqrt(numbers))
     root = torch.where(root * root > numbers, root - 1, root)
     return torch.where((root + 1) * (root + 1) <= numbers, root + 1, root)

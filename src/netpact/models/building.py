@@ -114,6 +114,14 @@ def _plain(layer: records.Layer) -> nn.Module:
             straighten=layer.straighten,
             mirror=layer.mirror,
         )
+    if isinstance(layer, records.Contours):
+        return layers.Contours(
+            cells=layer.cells,
+            rows=layer.rows,
+            columns=layer.columns,
+            straighten=layer.straighten,
+            mirror=layer.mirror,
+        )
     if isinstance(layer, records.Shrink):
         return layers.ZeroPaddedShortcut(inputs=layer.inputs, outputs=layer.outputs, stride=layer.stride)
     if isinstance(layer, records.Flatten):

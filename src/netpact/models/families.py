@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from netpact.core.errors import PactError
 from netpact.models.chains import plan_alexnet, plan_vgg
 from netpact.models.norms import NORMS
-from netpact.models.plan import AveragePool, Conv, Edges, Flatten, Layer, Linear, MaxPool, Plan, Relu, read_image
+from netpact.models.plan import (
+    AveragePool,
+    Contours,
+    Conv,
+    Edges,
+    Flatten,
+    Layer,
+    Linear,
+    MaxPool,
+    Plan,
+    Relu,
+    read_image,
+)
 from netpact.models.skipping import plan_densenet, plan_preresnet, plan_resnet, plan_wrn
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
@@ -106,16 +118,15 @@ def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes
 
     channels, height, width = read_image(input_shape, family="oriented")
     orientations, inhibition, cell, stride, view = sizes
-    for name, value, allowed in (
+    _check_ranges(
+        "oriented",
         ("orientations", orientations, range(2, MAX_ORIENTATIONS + 1)),
         ("inhibition", inhibition, range(1, MAX_INHIBITION // orientations + 1)),
         ("cell", cell, range(1, min(height, width, MAX_CELL) + 1)),
         ("stride", stride, range(1, cell + 1)),
         (f"view ({_VIEWS})", view, range(1, 5)),
         ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
-    ):
-        if value not in allowed:
-            raise PactError(f"{name} must lie in {allowed.start}..{allowed.stop - 1}, got {value}", where="oriented")
+    )
     edges = Edges(orientations, inhibition, cell, stride, straighten=view in (2, 4), mirror=view in (3, 4))
     maps, rows, columns = count_features(
         channels=channels,
@@ -128,6 +139,35 @@ def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes
     )
     head = Linear(maps * rows * columns, classes, bias=False, image=(rows, columns))
     return (("edges", edges), ("flatten", Flatten()), ("fc1", head))
+
+
+def _plan_contours(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    """A linear head without bias on fixed features, of which one map is constant."""
+    from netpact.layers.contours import MAX_CELLS, MAX_SIDE, MAX_STEP, count_cells, count_contours
+
+    channels, height, width = read_image(input_shape, family="contours", least=4)
+    cells, rows, columns, view = sizes
+    _check_ranges(
+        "contours",
+        (f"view ({_VIEWS})", view, range(1, 5)),
+        ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
+        ("cells", cells, range(max(2, min(height, width) // (MAX_STEP + 1) + 1), min(height, width, MAX_CELLS) + 1)),
+    )
+    mirror = view in (3, 4)
+    down, across = count_cells(height=height, width=width, cells=cells)
+    _check_ranges(
+        "contours", ("rows", rows, range(1, down + 1)), ("columns", columns, range(1, across // (1 + mirror) + 1))
+    )
+    stem = Contours(cells, rows, columns, straighten=view in (2, 4), mirror=mirror)
+    features = math.prod(count_contours(channels=channels, rows=rows, columns=columns))
+    head = Linear(features, classes, bias=False, image=(rows, columns))
+    return (("contours", stem), ("flatten", Flatten()), ("fc1", head))
+
+
+def _check_ranges(family: str, *sizes: tuple[str, int, range]) -> None:
+    for name, value, allowed in sizes:
+        if value not in allowed:
+            raise PactError(f"{name} must lie in {allowed.start}..{allowed.stop - 1}, got {value}", where=family)
 
 
 def _with_cp(family: str, plan_dense: Planner) -> Planner:
@@ -265,6 +305,15 @@ _ENTRIES = (
         4,
         _plan_shufflenet,
         normed=True,
+    ),
+    Family(
+        19,
+        "contours",
+        f"sizes are cells along the shorter side, waves down, waves across, view ({_VIEWS})",
+        (8, 4, 2, 1),
+        4,
+        4,
+        _plan_contours,
     ),
 )
 

@@ -133,12 +133,23 @@ class Shrink(Plain):
 
 @dataclass(frozen=True)
 class Edges(Plain):
-    """The fixed stem of netpact.layers."""
+    """The fixed stem of oriented edges of netpact.layers."""
 
     orientations: int
     inhibition: int
     cell: int
     stride: int
+    straighten: bool
+    mirror: bool
+
+
+@dataclass(frozen=True)
+class Contours(Plain):
+    """The fixed stem of contours of netpact.layers."""
+
+    cells: int
+    rows: int
+    columns: int
     straighten: bool
     mirror: bool
 
@@ -166,7 +177,7 @@ class ShuffleStep:
     branch: Plan = ()
 
 
-Leaf = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | CPConv | BatchNorm | Affine | Shrink | Edges
+Leaf = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | CPConv | BatchNorm | Affine | Shrink | Edges | Contours
 Layer = Leaf | Residual | DenseStep | ShuffleStep
 
 # Layers in execution order, each with the name its parameters have in a weight file.

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from netpact.core.errors import PactError
-from netpact.layers import orient
+from netpact.layers import contour, orient
 from netpact.network.nested import map_tensors, tensors_in
 from netpact.network.rounding.attention import attention_rule, multi_head_rule
 from netpact.network.rounding.norms import NORMS
@@ -182,9 +182,21 @@ def _largest(pick: Callable[..., Tensor]) -> Rule:
     return rule
 
 
-def _orient(r: Rounding, x: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
+def _stem(of: Callable[..., Tensor]) -> Rule:
     """Integers in, integers out, the same on every machine; but only for the sample itself as its input."""
-    images = value_of(x)
+
+    def rule(r: Rounding, x: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
+        images = value_of(x)
+        _refuse_outside(images)
+        if bool((spread_of(x) > _TINY).any()):
+            raise NoRuleError("of anything but the input")
+        features = of(images, **options)
+        return features, torch.zeros_like(features)
+
+    return rule
+
+
+def _refuse_outside(images: Tensor) -> None:
     outside = torch.nonzero(~((images >= 0) & (images <= 1)).flatten(1).all(dim=1))
     if len(outside):
         row = int(outside[0, 0])
@@ -194,10 +206,6 @@ def _orient(r: Rounding, x: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
             row=row,
             hint="divide pixels by 255, or give them as uint8",
         )
-    if bool((spread_of(x) > _TINY).any()):
-        raise NoRuleError("of anything but the input")
-    features = orient(images, **options)
-    return features, torch.zeros_like(features)
 
 
 _TINY = 2.0**-100  # inputs that may be flushed to zero are the same pixel either way
@@ -261,7 +269,7 @@ OF_MANY = {*SUMS, *PRODUCTS, *QUOTIENTS, *MATRIX_PRODUCTS, *ATTENTION, *CASTS, *
 _BY_CONSTANTS = {"linear", *CONVOLUTIONS, "batch_norm", *NORMS, "prelu"}
 _OF_WHOLE = {*CASTS, *PICKS}
 # Rules that know when there is no rounding at all; the others always allow for underflow.
-_EXACT_SUMS = {"linear", "orient", "multi_head_attention_forward", *CASTS, *PICKS}
+_EXACT_SUMS = {"linear", "orient", "contour", "multi_head_attention_forward", *CASTS, *PICKS}
 
 _RULES: dict[str, Rule] = {
     "linear": linear_rule,
@@ -287,6 +295,7 @@ _RULES: dict[str, Rule] = {
     "amax": _largest(torch.amax),
     "amin": _largest(torch.amin),
     "batch_norm": batch_norm_rule,
-    "orient": _orient,
+    "orient": _stem(orient),
+    "contour": _stem(contour),
     "preprocess": preprocess_rule,
 }
