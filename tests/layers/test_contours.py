@@ -262,7 +262,7 @@ def test_golden_features() -> None:
 
 
 def test_the_same_in_every_batch_and_precision() -> None:
-    x = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (9, 1, 16, 16)) / 255).float()
+    x = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (70, 1, 16, 16)) / 255).float()
     stem = Contours(cells=8, rows=3, columns=3, straighten=True, mirror=False)
     whole = stem(x)
     assert torch.equal(whole, torch.cat([stem(one[None]) for one in x]))
@@ -301,6 +301,14 @@ def test_every_sum_stays_within_the_exact_range() -> None:
     assert 87 * 64 * 64 * cells * roots < 2**53
     assert 81 * 81 * bright**2 < 2**53
     assert 4095 * 87 * 8 * 4 < 2**24, "a head of signs on 8 x 4 waves adds up exactly; of more waves it is checked"
+
+
+def test_no_cosine_lies_where_libraries_could_round_it_differently() -> None:
+    """Libraries differ in the last bit of a cosine: none may be that close to a half."""
+    for count in range(1, MAX_SIDE + 1):
+        turns = math.pi * np.outer(np.arange(1, count), 2 * np.arange(count) + 1) / (2 * count)
+        waves = 64 * np.cos(turns)
+        assert np.abs(waves - np.floor(waves) - 0.5).min(initial=1.0) > 1e-6
 
 
 def test_constant_and_hostile_images_stay_in_range() -> None:

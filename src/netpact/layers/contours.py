@@ -17,6 +17,7 @@ Inputs are meant to lie between 0 and 1; what lies outside is cut off there. In 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +32,7 @@ _WAVE, _FLAT = 64, 45  # cosines are multiples of 1/64; the flat wave is smaller
 _UNIT = 16  # features are in units of the image's mean root over this
 _COLOUR = 2  # a flat colour is larger than its waves by so much more than a flat amount of edge
 _CONSTANT = 32
+_AT_ONCE = 32  # images whose maps a processor's caches hold: four times as fast as with 500
 _LARGEST = 4095  # what lies beyond is cut off: sums of features stay within what float32 holds exactly
 
 
@@ -84,6 +86,13 @@ def contour(images: Tensor, *, cells: int, rows: int, columns: int, straighten: 
             straighten=straighten,
             mirror=mirror,
         )
+    draw = partial(_contour, cells=cells, rows=rows, columns=columns, straighten=straighten, mirror=mirror)
+    if torch.compiler.is_compiling() or len(images) <= _AT_ONCE:
+        return draw(images)
+    return torch.cat([draw(part) for part in images.split(_AT_ONCE)])
+
+
+def _contour(images: Tensor, *, cells: int, rows: int, columns: int, straighten: bool, mirror: bool) -> Tensor:
     pixels = torch.round(images.double() * 255).clamp(0, 255).float()
     if straighten:
         pixels = straighten_rows(pixels)
