@@ -98,6 +98,10 @@ def test_candidates_fit_the_data() -> None:
         netpact.parse_model(name, input_shape=digits.input_shape, classes=10)
     vectors = netpact.as_data((np.random.default_rng(0).random((6, 5)).astype(np.float32), np.arange(6) % 2))
     assert candidate_names(vectors) == ["linear"]
+    colours = netpact.as_data((np.zeros((6, 3, 16, 20), dtype=np.float32), np.arange(6) % 2))
+    assert candidate_names(colours)[:2] == ["contours:8-4-2-3", "contours:8-4-2-1"]
+    for name in candidate_names(colours):
+        netpact.parse_model(name, input_shape=(3, 16, 20), classes=2)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])

@@ -26,7 +26,7 @@ PRESETS = {
     "fashion_mnist": Preset(
         "fashion_mnist", ("oriented:8-5-6-3-1",), (9.0,), rounds=16, seed=1, training_steps=4000, starts=4
     ),
-    "cifar10": Preset("cifar10", ("oriented:8-5-8-4-3",), (8.0,), rounds=16, seed=2, training_steps=4000, starts=4),
+    "cifar10": Preset("cifar10", ("contours:8-4-2-3",), (8.0,), rounds=10, seed=1, training_steps=4000, starts=4),
     "digits": Preset("digits", ("linear", "oriented:8-5-4-2-1"), (4.0, 6.0, 8.0), rounds=8),
     "mnist-learned": Preset("mnist", ("convnet:2-5-6-12",), (7.0,), rounds=3),
     "fashion_mnist-learned": Preset("fashion_mnist", ("linear",), (6.0,), rounds=3),
