@@ -32,7 +32,7 @@ KEYS = (
 # original, the bound is the original network's.
 PRIORS = ("base", "package", "original", "unlabelled", "hold_out", "disagreement_bound")
 # The user's module, package.module:function below records/; the preset of a search on data that it was not made for.
-# The bounds of the same command with several seeds; the day on which a later file became the record.
+# The bounds of the same command with seeds 1, 2, ...; the day on which a later file became the record.
 OPTIONAL = (*PRIORS, "model", "untuned", "picked", "runs", "former")
 
 _HEAD = """# Records
@@ -62,8 +62,8 @@ This page is made from `records/index.json` by `make records-page`.
 _RUNS = """
 ## Other seeds
 
-What the command of a row gives with other random numbers (`--seed`). The file is of the best one: its message pays for
-that choice too.
+What the command of a row gives with the random numbers of `--seed` 1, 2, ... The file is of the best one: its message
+pays for that choice too.
 
 | setting | median | best | all |
 |---|---|---|---|
