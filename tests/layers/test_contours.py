@@ -131,7 +131,7 @@ def slow_maps(image: list[Plane]) -> tuple[list[Plane], list[int]]:
     return maps, loudness
 
 
-def slow_contour(image: list[Plane], *, cells: int, rows: int, columns: int, mirror: bool) -> list[list[Plane]]:
+def slow_contour(image: list[Plane], *, cells: int, rows: int, columns: int, mirror: bool) -> list[Plane]:
     """One image of integers, in Python's integers, by the docstrings' lists. A mirror image is really mirrored."""
 
     def pooled(image: list[Plane]) -> list[Plane]:
@@ -165,7 +165,7 @@ def slow_contour(image: list[Plane], *, cells: int, rows: int, columns: int, mir
     def wave(frequency: int, place: int, count: int) -> int:
         return round(64 * math.cos(math.pi * frequency * (2 * place + 1) / (2 * count))) if frequency else 45
 
-    found: list[list[Plane]] = []
+    found: list[Plane] = []
     for number, plane in enumerate(roots):
         odd = mirror and mirrored[number] < number
         values = [[0] * columns for _ in range(rows)]
@@ -180,8 +180,8 @@ def slow_contour(image: list[Plane], *, cells: int, rows: int, columns: int, mir
             unit = 32 if (u, v) == (0, 0) and number >= 80 else 16
             value = (len(roots) * amplitude - (45 * 45 * mean if flat else 0)) // (unit * mean)
             values[u][v] = min(max(value, -4095), 4095)
-        found.append(values)  # type: ignore[arg-type]
-    return [*found, [[32] * columns for _ in range(rows)]]  # type: ignore[list-item]
+        found.append(values)
+    return [*found, [[32] * columns for _ in range(rows)]]
 
 
 def mirror_numbers(channels: int) -> list[int]:

@@ -4,7 +4,8 @@
     contrast    256 (b - mean) / (deviation + 10 for each channel), both over a window of 9 x 9: as bright as around it
     edges       8 directions: max(0, 16 cos(t) Gx + 16 sin(t) Gy), Gx and Gy differences of the two neighbours;
                 then max(0, 16 r_k - 5 sum_j r_j) / 64: an edge counts for the directions near its own only
-    bars        lighter or darker than both neighbours: across, down and along both diagonals; inhibited alike
+    bars        16 max(0, +-(2 b - both neighbours)): across, down and along both diagonals, lighter then darker;
+                inhibited likewise, by 2 sum_j r_j
     bends       an edge that goes on, turned by 0, 45 or 90 degrees to either side: the smaller of both edges, two
                 pixels ahead and, turned the other way, two pixels behind
     colours     the parts above and below zero of R + G + B - 384, R - G, R + G - 2 B

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Collection
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -106,22 +107,9 @@ def _plain(layer: records.Layer) -> nn.Module:
     if isinstance(layer, records.Relu):
         return nn.ReLU()
     if isinstance(layer, records.Edges):
-        return layers.OrientedEdges(
-            orientations=layer.orientations,
-            inhibition=layer.inhibition,
-            cell=layer.cell,
-            stride=layer.stride,
-            straighten=layer.straighten,
-            mirror=layer.mirror,
-        )
+        return layers.OrientedEdges(**asdict(layer))
     if isinstance(layer, records.Contours):
-        return layers.Contours(
-            cells=layer.cells,
-            rows=layer.rows,
-            columns=layer.columns,
-            straighten=layer.straighten,
-            mirror=layer.mirror,
-        )
+        return layers.Contours(**asdict(layer))
     if isinstance(layer, records.Shrink):
         return layers.ZeroPaddedShortcut(inputs=layer.inputs, outputs=layer.outputs, stride=layer.stride)
     if isinstance(layer, records.Flatten):
