@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from netpact.algebra.symmetry import Symmetry
 from netpact.certificates import Certificate, code_bits, risk_bound
 from netpact.coding import ShortFloat
 from netpact.coding.format import Compressed, Pact, own_slots
@@ -31,6 +32,7 @@ from netpact.coding.forms import (
     Sparse,
     SparseMatrix,
     Symbols,
+    Symmetric,
     Ternary,
     TernaryMap,
     TernaryTemplate,
@@ -52,7 +54,7 @@ from netpact.layers.rewrites import (
 )
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
-LINEAR, MLP, LENET5, CONV, ORIENTED, CONTOURS = 1, 2, 3, 4, 5, 19
+LINEAR, MLP, LENET5, CONV, ORIENTED, CONTOURS, LNCONV = 1, 2, 3, 4, 5, 19, 20
 BOOK = Codebook((None, (False, ShortFloat(-2, 3)), (True, ShortFloat(-1, 0)), (False, ShortFloat(0, 9))))
 
 
@@ -178,6 +180,19 @@ def _tensor(form: Form, shape: tuple[int, ...], symbols: Symbols) -> CodedTensor
 Maker = Callable[[tuple[int, ...], int], CodedTensor]
 
 
+def symmetric(group: str, *, side: int = 1) -> Maker:
+    """From an image to channels that the group permutes, among these, and to classes; three inner forms by turns."""
+
+    def maker(shape: tuple[int, ...], salt: int) -> CodedTensor:
+        symmetry = Symmetry(group, inputs=salt > 0, outputs=salt == 0 or len(shape) == 4)
+        image = side if len(shape) == 2 else 1
+        form = Symmetric(Zero(), symmetry, rows=image, columns=image)
+        inner = (sparse, ternary_template, scaled)[salt % 3](symmetry.free_grid(form.grid(shape)), salt)
+        return _tensor(replace(form, inner=inner.form), shape, inner.symbols)
+
+    return maker
+
+
 def compress(architecture: Architecture, maker: Maker, *, arithmetic: str = "float32") -> Compressed:
     """Weights by the maker; biases are evenly spaced numbers."""
     tensors = {
@@ -297,6 +312,9 @@ NETWORKS: Mapping[str, Compressed] = {
     "oriented": compress(Architecture(ORIENTED, (6, 5, 4, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
     "contours": compress(Architecture(CONTOURS, (4, 3, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
     "ternary-template": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), ternary_template),
+    "lnconv": compress(Architecture(LNCONV, (4, 2, 8, 1, 3, 1, 16, 2), (2, 8, 8), 3), symmetric("p4m", side=2)),
+    "symmetric": compress(Architecture(CONV, (6, 8), (2, 9, 8), 5), symmetric("mirror"), arithmetic="float64"),
+    "symmetric-turns": compress(Architecture(LNCONV, (3, 1, 4, 1), (1, 6, 6), 2), symmetric("p4", side=6)),
     "as-run": compress(Architecture(MLP, (9,), (7,), 3), uniform, arithmetic="as-run"),
     "alexnet": compress(Architecture(8, (2,), (1, 8, 8), 3), ternary),
     "vgg": compress(Architecture(9, (11, 1, 2), (1, 8, 8), 3), uniform),
@@ -394,7 +412,8 @@ GOLDEN_3 = (
 GOLDEN_4 = ("as-run", "sparse-matrix", "whole-conv", "whole-resnet", "own-whole", "own-output")
 GOLDEN_5 = ("ternary-template",)
 GOLDEN_6 = ("contours",)
-GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4, *GOLDEN_5, *GOLDEN_6)
+GOLDEN_7 = ("lnconv", "symmetric", "symmetric-turns")
+GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4, *GOLDEN_5, *GOLDEN_6, *GOLDEN_7)
 
 
 def module_for(name: str) -> nn.Module | None:

@@ -6,11 +6,13 @@ with a snapshot of its own beside these.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, GOLDEN_5, GOLDEN_6, NETWORKS
+from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, GOLDEN_5, GOLDEN_6, GOLDEN_7, NETWORKS
 
+from netpact.algebra.symmetry import GROUPS
 from netpact.coding import Decoder, code_uint
 from netpact.coding.format import ARITHMETICS, DECODER_VERSION, message, seal, versions
 from netpact.coding.forms import FORMS, VARIANTS
@@ -69,9 +71,11 @@ REWRITES_OF_VERSION_3 = {
 FORMS_OF_VERSION_3 = {14: "sketched", 15: "heavy-tail"}
 # And with version 4, since which the arithmetic is a number: the place in this list.
 ARITHMETICS_OF_VERSION_4 = ["float32", "float64", "as-run", "whole"]
-NEWER = {6: GOLDEN_6, 5: GOLDEN_5, 4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
+NEWER = {7: GOLDEN_7, 6: GOLDEN_6, 5: GOLDEN_5, 4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
 FORMS_OF_VERSION_4 = {16: "sparse-matrix"}
 FORMS_OF_VERSION_5 = {17: "ternary-template"}
+FORMS_OF_VERSION_7 = {18: "symmetric"}
+GROUPS_OF_VERSION_7 = ["mirror", "p4", "p4m"]
 REWRITES_OF_VERSION_4 = {
     5: ("whole", {"levels": 0, "low": None, "high": 0, "gain": 1, "divide": 0, "shift": 0, "reach": 0}),
     6: ("whole-pool", {"multiplier": 1, "shift": 0}),
@@ -148,6 +152,23 @@ def test_version_6_is_what_it_was() -> None:
     families = {number: FAMILIES[number].name for number, since in versions.FAMILIES_SINCE.items() if since == 6}
     assert families == {19: "contours"}
     assert versions.LAST_SIZES_SINCE[19] == dict.fromkeys((1, 2, 3, 4), 6)
+
+
+def test_version_7_is_what_it_was() -> None:
+    assert {tag: form.name for tag, form in FORMS.items() if form.since == 7} == FORMS_OF_VERSION_7
+    assert list(GROUPS) == GROUPS_OF_VERSION_7, "another group needs a version of its own, as projections have"
+    families = {number: FAMILIES[number].name for number, since in versions.FAMILIES_SINCE.items() if since == 7}
+    assert families == {20: "lnconv"}
+    assert not {code for code, kind in REWRITES.items() if kind.since == 7}
+
+
+def test_the_windows_of_a_layer_norm_network_are_those_of_version_7() -> None:
+    """Of every layer: 1 none, 2 windows of 2 x 2. A third choice would need a version of its own."""
+    taken = []
+    for pool in range(1, 40):
+        with suppress(PactError):
+            taken.append(Architecture(20, (3, 1, 4, pool, 3, 1, 4, 1), (3, 64, 64), 10).sizes[3])
+    assert taken == [1, 2]
 
 
 @pytest.mark.parametrize("number", versions.LAST_SIZES_SINCE)

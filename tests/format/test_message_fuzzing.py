@@ -27,6 +27,7 @@ from format.format_examples import (
     scaled,
     sparse,
     sparse_matrix,
+    symmetric,
     ternary,
     ternary_template,
     uniform,
@@ -64,6 +65,8 @@ NETWORKS_TO_DAMAGE = [
     compress(Architecture(MLP, (8, 6, 5), (6,), 3), sparse_matrix),
     compress(Architecture(MLP, (8, 6, 5), (6,), 3), projected),
     compress(Architecture(LINEAR, (), (50, 50), 2), rare),  # a plane long enough to be coded by gaps
+    NETWORKS["lnconv"],
+    NETWORKS["symmetric"],
     NETWORKS["rewritten-conv"],
     NETWORKS["folded-resnet"],
     NETWORKS["factored"],
@@ -196,6 +199,7 @@ def test_damaged_messages_take_little_memory(depth: Depth) -> None:
         sparse_matrix,
         projected,
         ternary_template,
+        symmetric("mirror"),
     ],
 )
 def test_the_largest_allowed_network_takes_little_memory(maker: Maker) -> None:

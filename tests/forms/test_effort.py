@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from netpact.algebra.symmetry import Symmetry
 from netpact.coding import Bits, Contexts, Decoder, Encoder, ShortFloat
 from netpact.coding.coder import Model
 from netpact.coding.forms import (
@@ -27,6 +28,7 @@ from netpact.coding.forms import (
     Sparse,
     SparseMatrix,
     Symbols,
+    Symmetric,
     Ternary,
     TernaryMap,
     TernaryTemplate,
@@ -49,6 +51,13 @@ def signed(limit: int, count: int = SIZE) -> Symbols:
 
 def some(share: float, symbols: Symbols) -> Symbols:
     return np.where(RANDOM.random(len(symbols)) < share, symbols, DROPPED)
+
+
+def symmetric(
+    inner: Form, group: str, shape: tuple[int, ...], *, inputs: bool, outputs: bool, side: int = 1
+) -> tuple[Form, Symbols, tuple[int, ...]]:
+    form = Symmetric(inner, Symmetry(group, inputs, outputs), rows=side, columns=side)
+    return form, signed(1, form.symbol_count(shape)), shape
 
 
 def sketch(form: Sketched, shape: tuple[int, ...], share: float = 0.002) -> tuple[Form, Symbols, tuple[int, ...]]:
@@ -96,6 +105,14 @@ CASES: dict[str, tuple[Form, Symbols, tuple[int, ...]]] = {
         np.concatenate([signed(8, SIZE // 256), some(0.5, signed(8, SIZE // 4))]),
         (SIZE // 256, 256),
     ),
+    "symmetric": symmetric(Ternary(STEP), "p4m", (64, 16, 8, 8), inputs=True, outputs=True),
+    "symmetric by a mirror": symmetric(Ternary(STEP), "mirror", (64, 16, 8, 8), inputs=True, outputs=True),
+    "symmetric, from an image": symmetric(TernaryTemplate(), "p4", (64, 16, 8, 8), inputs=False, outputs=True),
+    "symmetric head": symmetric(Ternary(STEP), "p4m", (64, 1024), inputs=True, outputs=False, side=8),
+    "symmetric zeros": symmetric(Zero(), "p4m", (64, 16, 8, 8), inputs=True, outputs=True),
+    "symmetric, no images": symmetric(Ternary(STEP), "p4", (256, 256), inputs=True, outputs=True),
+    "symmetric, nothing tied": symmetric(Ternary(STEP), "p4m", (SIZE,), inputs=True, outputs=True),
+    "symmetric scales": symmetric(Scaled(Uniform(STEP)), "mirror", (SIZE,), inputs=False, outputs=True),
     "noise, nothing kept": (KeptInNoise(Zero(), STEP), np.zeros(0, dtype=np.int64), (SIZE,)),
     "noise, few kept": (KeptInNoise(Sparse(BOOK), STEP), some(0.1, RANDOM.integers(0, 256, SIZE)), (SIZE,)),
     "noise everywhere": (KeptInNoise(Exact(), STEP, everywhere=True), RANDOM.integers(0, 1 << 30, SIZE), (SIZE,)),

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from algebra.orbits import free_sides, slow_owners
 from coding.reference_range_decoder import ReferenceDecoder
 
 from netpact.algebra.stream import Stream
 from netpact.algebra.stream.gaussian_table import gaussian_table
+from netpact.algebra.symmetry import Symmetry
 from netpact.coding import Coder, Contexts, Decoder, Encoder, Meter, ShortFloat
 from netpact.coding.forms import (
     FORMS,
@@ -35,6 +37,7 @@ from netpact.coding.forms import (
     Sparse,
     SparseMatrix,
     Symbols,
+    Symmetric,
     Ternary,
     TernaryMap,
     TernaryTemplate,
@@ -68,6 +71,7 @@ TAGS = {
     15: "heavy-tail",
     16: "sparse-matrix",
     17: "ternary-template",
+    18: "symmetric",
 }
 STEP = ShortFloat(-3, 5)
 
@@ -137,6 +141,11 @@ def scaled_rows(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
     ).reshape(shape)
 
 
+def scaled_and_dropped(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+    dropped = np.where(symbols == DROPPED, 0, symbols)
+    return scaled_rows(dropped, shape)
+
+
 def scaled_columns(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
     columns = 0 if 0 in shape else math.prod(shape[1:])
     return np.array(
@@ -201,6 +210,35 @@ def shortest_with_this_sketch(symbols: Symbols, shape: tuple[int, ...]) -> Weigh
     return drawn.reshape(shape) * 21 / 128
 
 
+def entry_by_entry(reference: Callable[[int], float]) -> Callable[[Symbols, tuple[int, ...]], Weights]:
+    return lambda symbols, shape: np.array([reference(int(one)) for one in symbols], dtype=np.float64).reshape(shape)
+
+
+def tied(
+    form: Symmetric, inner: Callable[[Symbols, tuple[int, ...]], Weights]
+) -> Callable[[Symbols, tuple[int, ...]], Weights]:
+    """The inner form's weights of the free entries, each at every entry that the group takes it to."""
+    symmetry, places = form.symmetry, form.rows * form.columns
+    ways = {"inputs": symmetry.inputs, "outputs": symmetry.outputs}
+
+    def dense(symbols: Symbols, shape: tuple[int, ...]) -> Weights:
+        if 0 in shape:
+            return np.zeros(shape)
+        outputs, inputs = matrix_sides(shape)
+        grid = (outputs, inputs, 1, 1) if inputs % places else (outputs, inputs // places, form.rows, form.columns)
+        if len(shape) == 4:
+            grid = shape
+        free = inner(symbols, free_sides(symmetry.group, grid, **ways)).ravel()
+        owners = slow_owners(symmetry.group, grid, **ways).ravel()
+        return np.array([free[owner] for owner in owners]).reshape(shape)
+
+    return dense
+
+
+MIRRORED = Symmetric(Ternary(STEP), Symmetry("mirror", inputs=False, outputs=True))
+TURNED = Symmetric(TernaryTemplate(corner=True, maps=True), Symmetry("p4m", inputs=True, outputs=True))
+HEAD = Symmetric(Sparse(codebook_case(2).form), Symmetry("p4m", inputs=True, outputs=False), rows=3, columns=3)
+ROWS = Symmetric(Scaled(Sparse(Uniform(STEP))), Symmetry("p4", inputs=True, outputs=True))
 SKETCHED = Sketched(STEP, 200, 40, 5, rounds=80, seed=4, layer=2)
 BOOK = codebook_case(2).reference
 CASES = {
@@ -324,6 +362,34 @@ CASES = {
         (2**32, -(2**32), -(2**63)),
         noise_everywhere,
     ),
+    "symmetric ternary": Case(
+        MIRRORED,
+        lambda random, count: random.choice([-1, 0, 0, 0, 1], count),
+        lambda symbol: 0.0,
+        (2, -2, 2**40, -(2**63)),
+        tied(MIRRORED, entry_by_entry(lambda symbol: symbol * 21 / 128)),
+    ),
+    "symmetric ternary-template": Case(
+        TURNED,
+        lambda random, count: random.choice([-1, 0, 0, 0, 1], count),
+        lambda symbol: 0.0,
+        (2, -2, 2**40, -(2**63)),
+        tied(TURNED, entry_by_entry(float)),
+    ),
+    "symmetric sparse codebook of a head": Case(
+        HEAD,
+        lambda random, count: random.choice([DROPPED, DROPPED, DROPPED, 0, 1, 2, 3], count),
+        lambda symbol: 0.0,
+        (-1, 4, DROPPED + 1, -(2**63)),
+        tied(HEAD, entry_by_entry(lambda symbol: 0.0 if symbol == DROPPED else BOOK(symbol))),
+    ),
+    "symmetric scaled rows": Case(
+        Difference(ROWS),
+        some_dropped,
+        lambda symbol: 0.0,
+        (),
+        tied(ROWS, scaled_and_dropped),
+    ),
     "sketched": Case(
         SKETCHED,
         lambda random, count: random.integers(-9, 10, count),
@@ -354,7 +420,7 @@ CASES = {
         (-1, 2**32, -(2**63)),
     ),
 }
-SHAPES = [(1,), (7,), (3, 5), (2, 3, 3, 3), (5000,), (0, 4), ()]
+SHAPES = [(1,), (7,), (3, 5), (2, 3, 3, 3), (8, 16, 3, 3), (8, 72), (5000,), (0, 4), ()]
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from netpact.algebra.projection import SignProjector
+from netpact.algebra.symmetry import Symmetry
 from netpact.coding import Decoder, Encoder, ShortFloat, code_flag, code_short_float, code_uint
 from netpact.coding.forms import (
     Codebook,
@@ -26,6 +27,7 @@ from netpact.coding.forms import (
     Scaled,
     Sparse,
     SparseMatrix,
+    Symmetric,
     Ternary,
     TernaryMap,
     Uniform,
@@ -40,9 +42,14 @@ STEP = ShortFloat(-3, 5)
 GRIDS: list[Form] = [Zero(), Uniform(STEP), Ternary(STEP), TernaryMap(STEP), Codebook((None, (True, STEP))), Exact()]
 SPARSE: list[Form] = [Sparse(grid) for grid in GRIDS[1:]] + [SparseMatrix(Uniform(STEP))]
 SCALED: list[Form] = [Scaled(form) for form in (*GRIDS, *SPARSE)]
+TURNED = Symmetry("p4m", inputs=True, outputs=True)
+FROM_IMAGE, HEAD = Symmetry("mirror", inputs=False, outputs=True), Symmetry("p4", inputs=True, outputs=False)
 SUMS: list[Form] = [
     *(Projected(form, 3, "signs") for form in (*GRIDS, *SPARSE, *SCALED)),
     *(KeptInNoise(form, STEP, shift=-3, everywhere=True, seed=7, layer=2) for form in (*GRIDS, *SPARSE, *SCALED)),
+    *(Symmetric(form, TURNED) for form in (*GRIDS, *SPARSE, *SCALED)),
+    Symmetric(Ternary(STEP), FROM_IMAGE, rows=1, columns=7),
+    Symmetric(Zero(), HEAD, rows=8, columns=8),
     Projection(STEP, 3, "signs"),
     LowRank(STEP, 4, (1,)),
 ]
@@ -62,8 +69,8 @@ def test_whatever_may_be_built_comes_back(form: Form) -> None:
 @pytest.mark.parametrize("inner", EVERY, ids=str)
 def test_a_form_holds_only_what_stands_below_it(inner: Form) -> None:
     makers: list[Callable[[Form], Any]] = [Sparse, Scaled, lambda form: Projected(form, 3, "signs"), Difference]
-    makers += [lambda form: KeptInNoise(form, STEP), SparseMatrix]
-    for make, level in zip(makers, (1, 2, 3, 4, 3, 1), strict=True):
+    makers += [lambda form: KeptInNoise(form, STEP), SparseMatrix, lambda form: Symmetric(form, TURNED)]
+    for make, level in zip(makers, (1, 2, 3, 4, 3, 1, 3), strict=True):
         if inner.level >= level or (level == 1 and isinstance(inner, Zero)):
             with pytest.raises(PactError, match="inner: "):
                 make(inner)
@@ -72,7 +79,7 @@ def test_a_form_holds_only_what_stands_below_it(inner: Form) -> None:
 
 
 @pytest.mark.parametrize(
-    "tag", [Sparse.tag, SparseMatrix.tag, Scaled.tag, Projected.tag, Difference.tag, KeptInNoise.tag]
+    "tag", [Sparse.tag, SparseMatrix.tag, Scaled.tag, Projected.tag, Difference.tag, KeptInNoise.tag, Symmetric.tag]
 )
 def test_nesting_without_end_is_refused_at_once(tag: int) -> None:
     """A message of nothing but one tag: its second one is refused, before anything is built."""
@@ -85,6 +92,10 @@ def test_nesting_without_end_is_refused_at_once(tag: int) -> None:
             for number in (0, 0, 0, 0):
                 code_uint(encoder, number)
             code_flag(encoder, False)
+        if tag == Symmetric.tag:
+            code_uint(encoder, 0)
+            for flag in (True, True, False):
+                code_flag(encoder, flag)
         if tag == KeptInNoise.tag:
             code_short_float(encoder, STEP)
             code_uint(encoder, 0)

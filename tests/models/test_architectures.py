@@ -75,6 +75,10 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
     # Equal to the second implementation of test_contours.py.
     ((19, (4, 3, 2, 3), (3, 9, 11), 3), [48.28125, -149.546875, -22.140625]),
     ((19, (3, 2, 3, 1), (1, 10, 8), 2), [-13.84375, 72.34375]),
+    # Equal to the second implementation of test_lnconv.py.
+    ((20, (4, 2, 3, 1, 3, 1, 5, 2), (3, 9, 11), 3), [-0.019338745, -0.055625436, 0.39146967]),
+    ((20, (7, 5, 3, 2), (1, 13, 10), 2), [0.046888821, -0.095741689]),
+    ((20, (5, 1, 2, 2, 1, 1, 4, 1), (2, 6, 7), 4), [0.3247759, 0.70978126, 0.49959355, 0.49661282]),
 ]
 
 
@@ -122,7 +126,7 @@ def test_parameter_names_are_part_of_the_meaning() -> None:
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     family = draw(st.sampled_from(list(FAMILIES.values())))
-    sides = {"lenet5": 12, "convnet": 6, "oriented": 9, "contours": 9}
+    sides = {"lenet5": 12, "convnet": 6, "oriented": 9, "contours": 9, "lnconv": 9}
     side = (sides | dict.fromkeys(("densenet", "bottleneck", "shufflenet"), 4)).get(family.name, 1)
     image = st.tuples(st.integers(1, 3), st.integers(side, 20), st.integers(side, 20))
     vector = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
@@ -146,6 +150,11 @@ def architectures(draw: st.DrawFn) -> Architecture:
         sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4)), 2]
     if family.name == "contours":
         sizes = [draw(st.integers(5, 9)), draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(st.integers(1, 4))]
+    if family.name == "lnconv":
+        sizes = []
+        for _ in range(draw(st.integers(1, 2))):
+            stride, channels = draw(st.integers(1, 2)), draw(st.integers(2, 9))
+            sizes += [stride + 2 * draw(st.integers(0, 3)), stride, channels, draw(st.integers(1, 2))]
     return Architecture(family.id, tuple(sizes), shape, draw(st.integers(2, 7)))
 
 
@@ -232,7 +241,8 @@ def test_model_names_are_read() -> None:
     assert found[6:9] == ["alexnet:64", "vgg:16-64-1", "resnet:20-16-1"]
     assert found[9:12] == ["preresnet:20-16-1", "wrn:16-4-1", "densenet:40-12-1"]
     assert found[12:15] == ["cp-vgg:16-64-100-1", "cp-resnet:20-16-100-1", "cp-wrn:16-4-100-1"]
-    assert found[15:] == ["bottleneck:41-64-4-1-1", "shufflenet:50-58-1-1", "contours:8-4-2-1"]
+    assert found[18:] == ["lnconv:4-2-32-1-3-1-32-2-3-1-64-2"]
+    assert found[15:18] == ["bottleneck:41-64-4-1-1", "shufflenet:50-58-1-1", "contours:8-4-2-1"]
     assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
     assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)
 

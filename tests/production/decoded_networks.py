@@ -1,4 +1,4 @@
-"""Files of every kind that a decoded network can be: rounded, factored, narrower, of integers, with a fixed stem."""
+"""Files of all kinds that decode: rounded, factored, narrower, of integers, with a fixed stem, with layer norms."""
 
 from __future__ import annotations
 
@@ -79,12 +79,18 @@ def with_contours() -> nn.Module:
     return _decode("contours:4-3-2-4", netpact.Quantize(grid="ternary"))
 
 
+@cache
+def with_layer_norms() -> nn.Module:
+    return _decode("lnconv:4-2-8-1-3-1-8-2", netpact.Quantize(grid="ternary"))
+
+
 WHOLE: tuple[Callable[[], nn.Module], ...] = (integers, integers_with_wide_sums, with_a_stem, with_contours)
 FLOATS: tuple[Callable[[], nn.Module], ...] = (
     rounded,
     factored_by_svd,
     factored_by_cp,
     narrower,
+    with_layer_norms,
 )
 
 

@@ -106,6 +106,8 @@ def _plain(layer: records.Layer) -> nn.Module:
         return nn.MaxPool2d(2)
     if isinstance(layer, records.Relu):
         return nn.ReLU()
+    if isinstance(layer, records.LayerNorm):
+        return nn.GroupNorm(1, layer.channels, affine=False)
     if isinstance(layer, records.Edges):
         return layers.OrientedEdges(**asdict(layer))
     if isinstance(layer, records.Contours):

@@ -16,6 +16,7 @@ from netpact.models.plan import (
     Edges,
     Flatten,
     Layer,
+    LayerNorm,
     Linear,
     MaxPool,
     Plan,
@@ -26,6 +27,7 @@ from netpact.models.skipping import plan_densenet, plan_preresnet, plan_resnet, 
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
 MAX_SIZES = 64
+_LARGEST_KERNEL = 63  # of lnconv
 _SHARE = "share of the dense layer's weights that a CP layer has, in percent"
 _VIEWS = "1 as it is, 2 straightened, 3 with its mirror image, 4 both"
 
@@ -162,6 +164,45 @@ def _plan_contours(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes
     features = math.prod(count_contours(channels=channels, rows=rows, columns=columns))
     head = Linear(features, classes, bias=False, image=(rows, columns))
     return (("contours", stem), ("flatten", Flatten()), ("fc1", head))
+
+
+def _plan_lnconv(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    """sizes: for each layer the side of the kernel, the stride, the channels, and 2 for pooling behind it or 1.
+
+    No layer has a bias, and layer norms take out how large its weights are: signs serve as well as other numbers.
+    Where strides and windows of pooling divide the sides, kernels lie on the image as on its mirror image.
+    """
+    channels, height, width = read_image(input_shape, family="lnconv")
+    if len(sizes) % 4:
+        raise PactError(
+            f"four sizes for each layer, got {len(sizes)}", where="lnconv", hint="for example lnconv:5-1-16-2"
+        )
+    layers: list[tuple[str, Layer]] = [("norm", _norm_of_many(channels, height, width))]
+    for number, start in enumerate(range(0, len(sizes), 4), start=1):
+        kernel, stride, size, pool = sizes[start : start + 4]
+        _check_ranges(
+            f"lnconv, layer {number}",
+            ("stride", stride, range(1, min(height, width, _LARGEST_KERNEL) + 1)),
+            ("side of the kernel, the stride and an even number", kernel, range(stride, _LARGEST_KERNEL + 1, 2)),
+            ("pooling (1 none, 2 windows of 2 x 2)", pool, range(1, 1 + min(2, height // stride, width // stride))),
+        )
+        conv = Conv(channels, size, kernel=kernel, padding=(kernel - stride) // 2, stride=stride, bias=False)
+        channels, height, width = size, height // stride, width // stride
+        norm = _norm_of_many(channels, height, width)
+        layers += [(f"conv{number}", conv), (f"conv{number}_norm", norm), (f"conv{number}_relu", Relu())]
+        layers += [(f"conv{number}_pool", MaxPool())] * (pool == 2)
+        height, width = height // pool, width // pool
+    head = Linear(channels * height * width, classes, bias=False, image=(height, width))
+    return (*layers, ("flatten", Flatten()), ("fc1", head))
+
+
+def _norm_of_many(channels: int, height: int, width: int) -> LayerNorm:
+    """A single number less its mean is 0, and torch refuses to norm it where the batch is of one sample."""
+    if channels * height * width == 1:
+        raise PactError(
+            "a layer norm would see one number, which it turns into 0", where="lnconv", hint="more channels or pixels"
+        )
+    return LayerNorm(channels)
 
 
 def _check_ranges(family: str, *sizes: tuple[str, int, range]) -> None:
@@ -314,6 +355,15 @@ _ENTRIES = (
         4,
         4,
         _plan_contours,
+    ),
+    Family(
+        20,
+        "lnconv",
+        "sizes are side of the kernel, stride, channels and pooling (1 none, 2 windows of 2 x 2) of each layer",
+        (4, 2, 32, 1, 3, 1, 32, 2, 3, 1, 64, 2),
+        4,
+        MAX_SIZES,
+        _plan_lnconv,
     ),
 )
 

@@ -113,6 +113,13 @@ class BatchNorm(Plain):
 
 
 @dataclass(frozen=True)
+class LayerNorm(Plain):
+    """All channels of a sample together, without scale and shift."""
+
+    channels: int
+
+
+@dataclass(frozen=True)
 class Affine(Plain):
     """netpact.layers.ChannelAffine: what is left of a batch norm that no convolution can take in."""
 
@@ -177,7 +184,8 @@ class ShuffleStep:
     branch: Plan = ()
 
 
-Leaf = Flatten | Relu | MaxPool | AveragePool | Linear | Conv | CPConv | BatchNorm | Affine | Shrink | Edges | Contours
+Weightless = Flatten | Relu | MaxPool | AveragePool | LayerNorm | Shrink | Edges | Contours
+Leaf = Weightless | Linear | Conv | CPConv | BatchNorm | Affine
 Layer = Leaf | Residual | DenseStep | ShuffleStep
 
 # Layers in execution order, each with the name its parameters have in a weight file.

@@ -164,7 +164,7 @@ def _code(coder: Coder, known: Compressed | None, slots_of: SlotsOf, note: Note)
             coder.charge(memory=module_bytes + largest)
             symbols = _code_symbols(coder, form, None if tensor is None else tensor.symbols, slot.grid, contexts)
             note(f"{slot.name}: {len(symbols):,} symbols")
-        tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
+            tensors[slot.name] = CodedTensor(form, symbols, slot.shape)
     method = known.method if known else ""
     compressed = Compressed(header.architecture, tensors, header.arithmetic, method, rewrites=header.rewrites)
     refuse_newer(header.version, _version(compressed))

@@ -18,7 +18,7 @@ from netpact.models import Architecture, OwnModule
 if TYPE_CHECKING:
     from netpact.layers.rewrites import Step
 
-DECODER_VERSION = 6
+DECODER_VERSION = 7
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 OUTPUTS_VERSION = 4  # since then a user's module may have rows beyond 4,096 numbers, and names its output
 _FORMER_SIDE = 1 << 12
@@ -29,6 +29,7 @@ FAMILIES_SINCE: Mapping[int, int] = {
     **dict.fromkeys((0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13), 1),
     **dict.fromkeys((14, 15, 16, 17, 18), 3),
     19: 6,
+    20: 7,
 }
 ARITHMETICS_SINCE: Mapping[str, int] = {"float32": 1, "float64": 1, "as-run": 4, "whole": 4}
 PROJECTIONS_SINCE: Mapping[str, int] = {"hadamard": 1, "signs": 1}

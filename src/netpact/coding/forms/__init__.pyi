@@ -30,6 +30,7 @@ from netpact.coding.forms.sketched import Sketched as Sketched
 from netpact.coding.forms.sparse import Marked as Marked
 from netpact.coding.forms.sparse import Sparse as Sparse
 from netpact.coding.forms.sparse import SparseMatrix as SparseMatrix
+from netpact.coding.forms.symmetric import Symmetric as Symmetric
 from netpact.coding.forms.ternary_map import MAX_PLACES as MAX_PLACES
 from netpact.coding.forms.ternary_map import TernaryMap as TernaryMap
 from netpact.coding.forms.ternary_map import image_sides as image_sides
