@@ -19,6 +19,7 @@ from netpact.cli.commands.search import parse_budget
 from netpact.core.errors import PactError
 from netpact.core.seed import Seed
 from netpact.exploration import PRESETS, SearchResult, Trial, candidate_names, find_preset, search
+from netpact.exploration.sign_candidates import is_sign_candidate
 from netpact.layers import CPConv2d
 from netpact.methods.annealing import bound_of
 from netpact.methods.flips import Flips
@@ -228,7 +229,8 @@ def test_presets_name_what_can_be_built() -> None:
     shapes = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar10": (3, 32, 32)}
     for preset in PRESETS.values():
         for name in preset.candidates:
-            netpact.parse_model(name, input_shape=shapes[preset.data], classes=10)
+            model = name.rpartition(":lnconv:")[2] if is_sign_candidate(name) else ""
+            netpact.parse_model(f"lnconv:{model}" if model else name, input_shape=shapes[preset.data], classes=10)
     with pytest.raises(PactError, match="mnist-learned"):
         find_preset("imagenet")
 

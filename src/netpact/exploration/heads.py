@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from netpact.network import trace
 
 if TYPE_CHECKING:
     from netpact.datasets import Data
+    from netpact.methods.network_signs import SignLayer
 
 HEAD_RATES = (4.0, 6.0, 8.0)
 ROUND_STEPS = 1500
@@ -32,12 +34,16 @@ class Head:
     name   of the trials and of their random numbers
     body   the network as it is coded; its last layer is replaced
     steps  of gradient in a training of signs; None for as many as the number of samples is worth
+    signs  the last layer, where it has a symmetry: then only its free entries are trained and changed
     """
 
-    def __init__(self, name: str, body: Compressed, data: Data, *, steps: int | None) -> None:
-        self.name, self._body, self._data, self._steps = name, body, data, steps
+    def __init__(
+        self, name: str, body: Compressed, data: Data, *, steps: int | None, signs: SignLayer | None = None
+    ) -> None:
+        self.name, self._body, self._data, self._steps, self._free = name, body, data, steps, signs
         self._network = trace(load_module(body, None).float(), data)
         self._layer = self._network.layers[-1]
+        self._shape = self._layer.shape if signs is None else signs.free_shape
         self._flips: Flips | None = None
 
     def screen(self, notebook: Notebook, rate: float, *, share: float, start: int = 0) -> Tried | None:
@@ -47,7 +53,7 @@ class Head:
             seed = Seed(notebook.seed).child("search", self.name, rate, *((start,) if start else ()))
             signs = train_signs(
                 self._known,
-                np.zeros(self._layer.shape),
+                np.zeros(self._shape),
                 rate=rate,
                 seed=seed,
                 steps=self._steps,
@@ -92,21 +98,30 @@ class Head:
         return notebook.trial(f"{start_name}{_ROUND}{round_number + 1}", run, count=self._count)
 
     def _count(self, pact: Pact) -> int | None:
-        """Errors from the features, where no sum is rounded; otherwise the network is run, to count near ties too."""
+        """Errors from the features, where no sum is rounded; otherwise the network is run, to count near ties too.
+
+        Of a network of signs the near ties are left to the certificate: to run it takes longer than a round.
+        """
         known = self._known
-        return known.errors(known.logits(self._signs(pact))) if known.is_exact() else None
+        if self._free is None and not known.is_exact():
+            return None
+        return known.errors(known.logits(self._signs(pact)))
 
     @property
     def _known(self) -> Flips:
         if self._flips is None:
             features, labels = head_inputs(self._network.module, self._layer.name, self._data.train)
             image = head_image(self._body.architecture, self._layer.name)
-            self._flips = Flips(features, labels, classes=self._layer.shape[0], image=image)
+            if self._free is not None:
+                features, image = self._free.add_equals(features), self._free.free_grid[2:]
+            self._flips = Flips(features, labels, classes=self._shape[0], image=image)
         return self._flips
 
     def _compressed(self, signs: NDArray[np.int8]) -> Compressed:
-        return replace_head(self._body, self._layer.name, signs)
+        if self._free is None:
+            return replace_head(self._body, self._layer.name, signs)
+        return replace(self._body, tensors={**self._body.tensors, self._free.name: self._free.encode(signs)})
 
     def _signs(self, pact: Pact) -> NDArray[np.int8]:
         tensor = pact.decode().tensors[f"{self._layer.name}.weight"]
-        return tensor.symbols.reshape(tensor.shape).astype(np.int8)
+        return tensor.symbols.reshape(self._shape).astype(np.int8)

@@ -1,19 +1,24 @@
-"""Candidates that learn all their weights: trained plainly, then under a price for the message's bits."""
+"""Candidates that learn all their weights: as signs from the start, or plainly and then under a price for bits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 
-from netpact.coding.format import Compressed
+from netpact.coding.format import Compressed, Pact
 from netpact.core.progress import Progress
 from netpact.core.seed import Seed
+from netpact.exploration.sign_candidates import parse_sign_candidate
 from netpact.exploration.tensor_candidates import parse_candidate
 from netpact.exploration.trials import Notebook, Tried
 from netpact.methods import RateAware, compress
+from netpact.methods.network_signs import train_network_signs
+from netpact.models import build
 from netpact.network import trace
 from netpact.training import TrainOptions, train
+from netpact.training.memory import gather
 
 LEARNED_RATES = (8.0,)
 _FREE_EPOCHS, _EPOCHS = 4, 24
@@ -47,9 +52,43 @@ def learn(notebook: Notebook, name: str, rate: float, *, share: float, decompose
         small = compress(trace(trained, data), method, samples=data.train, progress=in_time(progress))
         return replace(plan.message(small), arithmetic="float64")
 
+    return _in_one_thread(notebook, f"{name}{' decomposed' if decomposed else ''} rate {rate:g}", run, share)
+
+
+def learn_signs(notebook: Notebook, name: str, rate: float, *, steps: int | None, share: float) -> Tried | None:
+    """All weights as signs, under the candidate's symmetry. When the budget ends, the signs are taken as they are."""
+
+    plan, counted = parse_sign_candidate(name, notebook.data), list[int]()
+
+    def run(progress: Progress) -> Compressed:
+        found = train_network_signs(
+            build(plan.architecture),
+            plan.layers,
+            gather(notebook.data.train),
+            rate=rate,
+            seed=Seed(notebook.seed).child("search", name, rate),
+            steps=steps,
+            progress=progress,
+            stop=notebook.clock.is_over,
+        )
+        counted.append(found.errors)
+        return plan.message(found.tensors)
+
+    length = "" if steps is None else f", {steps} steps"
+    return _in_one_thread(notebook, f"{name} rate {rate:g}{length}", run, share, count=lambda _: counted[0])
+
+
+def _in_one_thread(
+    notebook: Notebook,
+    name: str,
+    run: Callable[[Progress], Compressed],
+    share: float,
+    *,
+    count: Callable[[Pact], int | None] | None = None,
+) -> Tried | None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return notebook.trial(f"{name}{' decomposed' if decomposed else ''} rate {rate:g}", run, share=share)
+        return notebook.trial(name, run, share=share, count=count)
     finally:
         torch.set_num_threads(threads)

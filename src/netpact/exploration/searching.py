@@ -30,7 +30,8 @@ from netpact.exploration.clock import Clock, OutOfTimeError
 from netpact.exploration.halving import halve
 from netpact.exploration.heads import HEAD_RATES, Head
 from netpact.exploration.keeping import BEST, look_at_earlier, place_best
-from netpact.exploration.learned import LEARNED_RATES, learn
+from netpact.exploration.learned import LEARNED_RATES, learn, learn_signs
+from netpact.exploration.sign_candidates import is_sign_candidate, parse_sign_candidate
 from netpact.exploration.tensor_candidates import parse_candidate
 from netpact.exploration.trials import Notebook, Trial, Tried, Working
 from netpact.methods import Quantize
@@ -111,9 +112,10 @@ def search(
     data        a data set by name or file, Data, or arrays (x, y)
     rounds      stop after this many rounds of changes instead of by time: the same file every time
     candidates  architectures by name, instead of the declared ones; cp:25:MODEL has CP layers in place of convolutions,
-                with 25 percent of their weights
+                with 25 percent of their weights; p4m:MODEL is a network of signs (netpact.exploration.sign_candidates)
     rates       prices of a bit, instead of the declared ones; at 1 a nat of the message is worth a nat of cross-entropy
-    training_steps  gradient steps for a matrix of signs. Default: from the number of samples
+    training_steps  gradient steps for a matrix of signs, and for a network of signs. Default: from the number of
+                samples, and 15,000
     starts      trainings of signs for each candidate and rate. All of them get a round of changes, the better half of
                 them another one, and so on: successive halving
     progress    called after every trial
@@ -222,6 +224,16 @@ def _screen(
         head = Head(name, body, notebook.data, steps=steps)
         return _screen_signs(notebook, head, rates or HEAD_RATES, starts)
     found = []
+    if is_sign_candidate(name):
+        layer = parse_sign_candidate(name, notebook.data).head
+        for rate in rates or LEARNED_RATES:
+            learned = learn_signs(notebook, name, rate, steps=steps, share=_SCREENING_SHARE)
+            if learned is not None:
+                body = learned.pact.decode()
+                head = Head(learned.trial.name, body, notebook.data, steps=steps, signs=layer)
+                found.append(_Screened(head, learned, rate, learned))
+                found += _screen_signs(notebook, head, HEAD_RATES, starts, learned)
+        return found
     forms = (False, True) if body.rewrites else (False,)
     for rate, decomposed in product(rates or LEARNED_RATES, forms):
         learned = learn(notebook, name, rate, share=_SCREENING_SHARE, decomposed=decomposed)
@@ -271,6 +283,8 @@ def _best(tried: Sequence[Tried]) -> Tried:
 
 def _body(name: str, data: Data) -> Compressed:
     """The untrained network; of a linear head on a fixed stem everything but the head is there already."""
+    if is_sign_candidate(name):
+        return parse_sign_candidate(name, data).untrained()
     plan = parse_candidate(name, data)
     module = plan.with_cp(plan.build(), start="random", seed=Seed(0))
     return plan.message(Quantize().compress(trace(module, data)))

@@ -82,7 +82,7 @@ def train_signs(
     entries = begin / begin.std().clamp(min=1e-12) * _SPREAD
 
     def prices(step: int, now: torch.Tensor) -> torch.Tensor:
-        return _mark_prices(known.code if step >= _ALONE * steps else alone, now)
+        return mark_prices(known.code if step >= _ALONE * steps else alone, now)
 
     pace = _Pace(steps, progress, stop)
     return _train(samples, entries, prices, Best(known), speed=_RATE, rate=rate, generator=generator, pace=pace)
@@ -106,7 +106,7 @@ def retrain_signs(
     code = known.code.cheapest(signs)
 
     def prices(_: int, now: torch.Tensor) -> torch.Tensor:
-        return _mark_prices(code, now)
+        return mark_prices(code, now)
 
     temperature = _fit_temperature(samples, torch.from_numpy(signs).float())
     return _train(
@@ -192,7 +192,7 @@ def _train(
     return best.signs
 
 
-def _mark_prices(code: SignCode, entries: torch.Tensor) -> torch.Tensor:
+def mark_prices(code: SignCode, entries: torch.Tensor) -> torch.Tensor:
     """For every entry, how many bits a mark with its sign costs more than a zero."""
     values = entries.numpy()
     change = code.all_change_bits(np.round(np.clip(values, -1, 1)).astype(np.int8))

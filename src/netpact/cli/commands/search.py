@@ -39,7 +39,7 @@ class SearchOptions:
     budget: str = option("10m", "TIME", "Time to spend: 90s, 10m, 1h.")
     rounds: int = option(0, "N", "Stop after N rounds instead, to repeat a search exactly.", least=0)
     candidates: tuple[str, ...] = option(
-        (), "MODEL", "Only this architecture, or cp:25:MODEL; may be repeated.", name="--candidate"
+        (), "MODEL", "Only this architecture, or cp:25:MODEL or p4m:MODEL; may be repeated.", name="--candidate"
     )
     rates: tuple[float, ...] = option((), "NUMBER", "Only this price of a bit; may be repeated.", name="--rate")
     training_steps: int = option(0, "N", "Gradient steps for the signs; 0: chosen from the sample size.", least=0)
