@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from netpact.core.errors import PactError
 from netpact.datasets import Data
 from netpact.exploration import SearchResult, search
 from netpact.exploration.sign_candidates import is_sign_candidate, parse_sign_candidate
+from netpact.exploration.trials import Notebook, Tried
+from netpact.network import count_errors
 
 MODEL = "lnconv:3-1-8-2-3-1-16-2"
 
@@ -69,6 +72,26 @@ def test_the_trained_signs_are_where_rounds_may_begin(small: Path, tmp_path: Pat
     best = min(trial.score for trial in ledger.values())
     # Near ties count as errors in the certificate alone.
     assert best <= result.pact.certificate.bound < best + 0.01
+
+
+def test_errors_in_the_ledger_are_those_of_the_networks(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are known from the training, or from the features of the free signs; the network itself was not run."""
+    seen, trial = list[Tried](), Notebook.trial
+
+    def note(self: Notebook, *arguments: Any, **named: Any) -> Tried | None:
+        tried = trial(self, *arguments, **named)
+        seen.extend([tried] if tried else [])
+        return tried
+
+    monkeypatch.setattr(Notebook, "trial", note)
+    find(small, tmp_path, f"p4m+mirror:{MODEL}")
+    assert len(seen) == 6
+    for tried in seen:
+        counted = count_errors(tried.pact.to_module(), netpact.load_data(str(small)).train, arithmetic="float64")
+        assert 0 <= counted.errors - tried.trial.errors <= counted.near_ties
+        assert 0 < counted.errors < 1000
 
 
 def test_a_search_repeats_and_goes_on(small: Path, tmp_path: Path) -> None:
