@@ -2,7 +2,8 @@
 
 The original is trained plainly on all training samples, or taken from OUT_FOLDER where it is there already. Its bound
 is that of the network in G.pact plus how often the two disagree on MNIST's test images; their labels are not looked at.
-BASE is the base or helper network that G.pact is told relative to.
+BASE is the base or helper network that G.pact is told relative to. If G.pact holds the helper itself, its hold-out
+bound is added; mnist-data-dependent-original.pact was made before that, with the bits of the message.
 
 Test images that may have guided a choice are not fresh, so the program refuses to take a data set's own test part for
 unlabelled inputs. Here they guide none: both networks come from the training samples alone. The data are handed over

@@ -18,7 +18,7 @@ from netpact.datasets.catalogue import data_folders
 from netpact.models import hash_source
 from netpact.models.own import as_model
 from netpact.pacts.priors import Base
-from netpact.reports.records import KEYS, is_for_the_record, read_index, render_records
+from netpact.reports.records import KEYS, is_for_the_record, read_index, render_records, runs_by_seed
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = read_index(ROOT / "records")
@@ -195,7 +195,11 @@ def test_the_two_tables(tmp_path: Path) -> None:
     assert "on other data" in render_records([plain, strange]).split("| three |")[0]
     repeated, earlier = {**plain, "runs": [0.05, 0.0421, 0.06]}, {**plain, "setting": "four", "former": "2026-01-01"}
     page = render_records([repeated, earlier])
-    assert "| one | 5.00 % | 4.21 % | 5.00 %, 4.21 %, 6.00 % |" in page.split("## Other seeds")[1]
+    assert "| one | 5.00 % | 4.21 % | 1, 2, 3 | 5.00 %, 4.21 %, 6.00 % |" in page.split("## Other seeds")[1]
+    assert "| one | 5.00 % | 4.21 % | 0, 4, 5 | 5.0" in render_records([{**repeated, "seeds": [0, 4, 5]}])
+    assert "| three | 5.00 % |" in render_records([{**strange, "runs": [0.05]}]).split("## Former records")[0]
+    with pytest.raises(netpact.PactError, match="one seed for each"):
+        render_records([{**repeated, "seeds": [0, 4, 4]}])
     assert "| four | **4.21 %** |" not in page.split("## Former records")[0]
     assert page.split("## Former records")[1].split("| four |")[1].splitlines()[0].endswith("| 2026-01-01 |")
     assert "| two | **4.21 %** | none known | 1.11 % | - |" in below
@@ -211,6 +215,5 @@ def test_the_two_tables(tmp_path: Path) -> None:
 def test_the_file_is_of_the_best_seed() -> None:
     for entry in ENTRIES:
         if "runs" in entry:
-            runs = entry["runs"]
-            assert isinstance(runs, list)
-            assert entry["bound"] == min(runs) == runs[int(str(entry["seed"])) - 1]
+            runs = runs_by_seed(entry)
+            assert entry["bound"] == min(runs.values()) == runs[int(str(entry["seed"]))]

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from originals.helper_cases import Case as HelperCase
+from originals.helper_cases import held_case
 from torch import nn
 
 from netpact.certificates import BoxCertificate
@@ -45,6 +47,11 @@ def boxed(case: Case) -> Case:
     network = trace(case.original, case.data)
     pact = certify(seal(compress(network, Quantize(bits=6))), case.data)
     return replace(case, pact=pact.with_original(certify_box(pact, case.original, case.data)))
+
+
+@pytest.fixture(scope="session")
+def held() -> HelperCase:
+    return held_case()
 
 
 def stated_box(case: Case) -> BoxCertificate:

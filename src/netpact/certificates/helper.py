@@ -11,6 +11,20 @@ from netpact.core.checks import check_integer, check_number, check_text
 from netpact.core.errors import PactError
 from netpact.core.json import check_fields, encode_json, read_object
 
+_ARITHMETIC_BITS, _PERCENT_BITS = 2, 7  # one of four; 1 to 99
+
+
+def price_itself(*, percent: int, counter: int) -> int:
+    """The bits for naming a helper itself as the network that a bound is about, whatever was looked at before.
+
+        1 + 2 for the arithmetic + 7 for the percentage + elias_gamma_bits(counter + 1)
+
+    The first bit is the codeword of the empty message (length.py), which is no network's. So these codewords and all
+    messages are one prefix code: split, arithmetic, and whether the file holds the helper itself or a network encoded
+    against it, may all be chosen by looking at the certified samples.
+    """
+    return 1 + _ARITHMETIC_BITS + _PERCENT_BITS + 2 * ((counter + 1).bit_length() - 1) + 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Helper:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from netpact.certificates import original_wording as wording
 from netpact.certificates.certificate import ARITHMETICS, Certificate
 from netpact.certificates.fresh import Fresh
+from netpact.certificates.helper import price_itself
 from netpact.certificates.inputs import (
     MAX_SAMPLES,
     check_share,
@@ -45,9 +46,17 @@ class OriginalCertificate(Statement):
     disagreements    the unlabelled samples on which the two networks are not proven to predict the same class
     original_sha256  over the original network's parameters and buffers: the network that the statement is about
     program          that ran the original network, where its arithmetic is as run
+    hold_out_bits, hold_out_bound
+                     where the file holds the helper network of a data-dependent prior, unchanged: the hold-out bound
+                     that takes the place of the certificate's in the sum, from the same errors and samples, and the
+                     bits of helper.price_itself. None where the certificate's bound is added
     """
 
-    layout: ClassVar[Layout] = Layout(records={"compressed": Certificate, "program": Program}, optional=("program",))
+    layout: ClassVar[Layout] = Layout(
+        groups={"by_hold_out": {"code_bits": "hold_out_bits", "bound": "hold_out_bound"}},
+        records={"compressed": Certificate, "program": Program},
+        optional=("by_hold_out", "program"),
+    )
     words: ClassVar[ModuleType] = wording
     counted: ClassVar[str] = "disagreements"
 
@@ -64,6 +73,8 @@ class OriginalCertificate(Statement):
     original_sha256: str
     original_arithmetic: str
     program: Program | None = None
+    hold_out_bits: int | None = None
+    hold_out_bound: float | None = None
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -74,11 +85,22 @@ class OriginalCertificate(Statement):
         hex_digest(self.original_sha256, name="original_sha256")
         check_choice(self.original_arithmetic, ARITHMETICS, where="original_arithmetic")
         check_program(self.program, self.original_arithmetic)
+        self._check_hold_out()
         self._check_agreement()
 
     @property
     def as_run(self) -> bool:
         return self.compressed.as_run or self.program is not None
+
+    @property
+    def by_hold_out(self) -> bool:
+        """Whether the network in the file is a helper itself, and its part of the sum the helper's hold-out bound."""
+        return self.hold_out_bound is not None
+
+    @property
+    def compressed_bound(self) -> float:
+        """The part of the sum that is about the network in the file."""
+        return self.compressed.bound if self.hold_out_bound is None else self.hold_out_bound
 
     @property
     def fresh(self) -> Fresh:
@@ -104,6 +126,25 @@ class OriginalCertificate(Statement):
         most = samples - 1 if self.compressed.repeats else MAX_SAMPLES
         check_integer(self.unlabelled_duplicates, where="unlabelled_duplicates", least=0, most=most)
 
+    def _check_hold_out(self) -> None:
+        bits, bound, helper = self.hold_out_bits, self.hold_out_bound, self.compressed.helper
+        if bits is None and bound is None:
+            return
+        if bits is None or bound is None:
+            raise PactError("bits and bound are given together or not at all", where="by_hold_out")
+        if helper is None:
+            raise PactError("only a helper network has a hold-out bound here", where="by_hold_out")
+        check_integer(bits, where="by_hold_out, code_bits", least=0)
+        price = price_itself(percent=helper.percent, counter=helper.counter)
+        if bits != price:
+            raise PactError(
+                f"the helper itself, split {helper.percent} % by counter {helper.counter}, costs {price} "
+                f"bits, got {bits}",
+                where="by_hold_out",
+            )
+        counted, samples = self.compressed.errors, self.compressed.samples
+        check_share(bound, where="by_hold_out, bound", counted=counted, samples=samples)
+
     @property
     def is_vacuous(self) -> bool:
         return self.bound >= 1 - 1 / self.compressed.classes
@@ -116,7 +157,7 @@ class OriginalCertificate(Statement):
                 where="compressed",
             )
         # In rational numbers: the float sum of the two may round down.
-        least = min(Fraction(1), Fraction(self.compressed.bound) + Fraction(self.disagreement_bound))
+        least = min(Fraction(1), Fraction(self.compressed_bound) + Fraction(self.disagreement_bound))
         if not least <= Fraction(self.bound) <= 1:
             raise PactError(
                 f"must be from the sum of its two parts {float(least)!r} to 1, got {self.bound!r}", where="bound"

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 
 def theorem(certificate: OriginalCertificate) -> str:
+    if certificate.by_hold_out:
+        return (
+            "risk(original) <= risk(helper) + P[the two disagree]: the first by the hold-out bound of the helper, "
+            "which the file holds unchanged, with a prefix code for the choices that were left; the second on fresh "
+            "unlabelled samples. Both by binomial tail inversion (Langford 2005), each with delta / 2."
+        )
     return (
         "risk(original) <= risk(compressed) + P[the two disagree]: the first by the compressed network's certificate, "
         "the second by binomial tail inversion on fresh unlabelled samples (Langford 2005), each with delta / 2."
@@ -24,6 +30,7 @@ def assumptions(certificate: OriginalCertificate) -> tuple[str, ...]:
     """The premises of both parts, one sentence each."""
     return (
         *certificate.compressed.assumptions,
+        *_itself_premise(certificate),
         f"The {certificate.unlabelled_samples:,} unlabelled samples were drawn independently from the distribution of "
         "the training inputs, and independently of the training samples and of both networks.",
         arithmetic("the original network", certificate.original_arithmetic, certificate.program),
@@ -50,7 +57,28 @@ def sentence(certificate: OriginalCertificate) -> str:
         f"{certificate.unlabelled_samples:,} unlabelled ones{_left_out(certificate)}, the original network "
         f"{quote(certificate.original_name)} (sha256 {certificate.original_sha256[:DIGITS_SHOWN]}...)"
         f"{as_run_by(certificate.program)} errs on at most {percent_up(certificate.bound)} of new samples from the "
-        f"same distribution.{CAUTION if certificate.as_run else ''}"
+        f"same distribution.{_itself(certificate)}{CAUTION if certificate.as_run else ''}"
+    )
+
+
+def _itself(certificate: OriginalCertificate) -> str:
+    """Which bound was added for the network in the file, where it is not the certificate's."""
+    if certificate.hold_out_bound is None:
+        return ""
+    return (
+        f" This file holds the helper network itself: its part is a hold-out bound, "
+        f"{percent_up(certificate.hold_out_bound)} with {certificate.hold_out_bits} bits."
+    )
+
+
+def _itself_premise(certificate: OriginalCertificate) -> tuple[str, ...]:
+    """The hold-out bound without bits, which the certificate prints, is another one and needs more."""
+    if not certificate.by_hold_out:
+        return ()
+    return (
+        f"The hold-out bound in this sum counts {certificate.hold_out_bits} bits, by a rule that was fixed before the "
+        "sample was drawn. They pay for percent, counter and arithmetic, and for taking the helper itself rather than "
+        "a network encoded against it: none of these need be fixed before the data were looked at.",
     )
 
 

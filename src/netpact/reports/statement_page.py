@@ -133,7 +133,8 @@ def _facts(statement: Statement) -> tuple[str, str, str, str]:
         part = statement.compressed
         ways = dict.fromkeys((part.arithmetic, statement.original_arithmetic))
         samples = f"{count(part.samples)} + {count(statement.unlabelled_samples)}"
-        return samples, f"{count(part.code_bits)} + 0", "–", ", ".join(ways)
+        bits = part.code_bits if statement.hold_out_bits is None else statement.hold_out_bits
+        return samples, f"{count(bits)} + 0", "–", ", ".join(ways)
     if isinstance(statement, SelectionCertificate):
         counted = f"{count(statement.samples)}<small>{count(statement.picked)} picked</small>"
         return counted, count(statement.code_bits), "0", "integers"

@@ -10,6 +10,7 @@ from torch import nn
 
 from netpact.certificates import Certificate, Identified, OriginalCertificate, check_bound
 from netpact.coding.format import Pact, as_pact
+from netpact.core.json import read_object
 from netpact.core.progress import Progress
 from netpact.datasets import Data
 from netpact.pacts.fresh.disagreement import recount_disagreements
@@ -23,10 +24,12 @@ from netpact.pacts.fresh.networks import (
     tested_original,
 )
 from netpact.pacts.fresh.opening import open_unlabelled
-from netpact.pacts.priors import Opening, open_subject
+from netpact.pacts.originals.itself import is_helper_itself
+from netpact.pacts.priors import Opening, Subject, open_subject
 from netpact.pacts.verification import Verdict, check_risk
 from netpact.pacts.verification.as_run import compare_errors, explained, other_program
 from netpact.runs import kept_workers
+from netpact.training import Recipe
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -69,11 +72,16 @@ def verify_original(
     undecided = [f"compressed network: {reason}" for reason in part.undecided]
     if part.own_bound is None:
         return Verdict(tuple(reasons), certificate)
+    first_bound = part.own_bound
+    if certificate.by_hold_out:
+        if reasons:  # the hold-out bound rests on helper, split and errors: none is computed from what is false
+            return Verdict(tuple(reasons), certificate)
+        first_bound = _check_hold_out(certificate, subject, reasons)
     runs = open_pair(subject, original, tested.arithmetic)
     pair = pair_parcel(subject, original, tested.arithmetic, runs)
     found = recount_disagreements(*runs, drawn.samples, progress, pair=pair, execution=subject.execution)
     compare_errors("disagreements", found, certificate.disagreements, reasons, undecided)
-    own_bound = _recompute(certificate, part.own_bound, reasons)
+    own_bound = _recompute(certificate, first_bound, reasons)
     if reasons or undecided:
         why = explained(certificate, undecided)
         return Verdict(tuple(reasons), certificate, found.errors, own_bound, given=part.given, undecided=why)
@@ -99,6 +107,37 @@ def _compare_statement(
         reasons.append(f"the original network's name is {tested.name}, the certificate says {stated.name}")
     false, notes = compare_fresh(drawn, certificate.fresh, "unlabelled")
     return [*reasons, *false], notes
+
+
+def _check_hold_out(certificate: OriginalCertificate, subject: Subject, reasons: list[str]) -> float:
+    """The hold-out bound by the second implementation, for what is the helper's own network. Adds reasons.
+
+    That the helper is the stated one, that the split is the message's, and that the errors are true has been found.
+    """
+    part, stated = certificate.compressed, certificate.hold_out_bound
+    helper = part.helper
+    if helper is None or stated is None:
+        reasons.append("the certificate names no helper network, so there is no hold-out bound")
+        return 1.0
+    recipe = Recipe.from_json(read_object(helper.recipe, where="recipe"))
+    if not is_helper_itself(subject, recipe):
+        reasons.append("the network in the file is not the helper network itself: its bits have to be paid for")
+        return 1.0
+    # One for the helper itself, 2 for the arithmetic, 7 for the percentage, Elias gamma of counter + 1.
+    bits = 1 + 2 + 7 + 2 * len(f"{helper.counter + 1:b}") - 1
+    if certificate.hold_out_bits != bits:
+        reasons.append(f"the hold-out bound costs {bits} bits, the certificate says {certificate.hold_out_bits}")
+    opinion = check_bound(
+        errors=part.errors,
+        samples=part.samples,
+        code_bits=bits,
+        delta=certificate.delta / 2,
+        form="exact",
+        bound=stated,
+    )
+    if not opinion.holds:
+        reasons.append(f"the hold-out bound is {opinion.own_bound:.6f}, the certificate says {stated:.6f}")
+    return opinion.own_bound
 
 
 def _recompute(certificate: OriginalCertificate, compressed_bound: float, reasons: list[str]) -> float:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from torch import nn
 
-from netpact.certificates import OriginalCertificate, add_bounds, risk_bound
+from netpact.certificates import Certificate, OriginalCertificate, add_bounds, risk_bound
+from netpact.certificates.helper import price_itself
 from netpact.coding.format import DEFAULT_MAX_PARAMETERS, Pact
 from netpact.core.limits import Limits
 from netpact.core.progress import Progress
@@ -17,6 +18,7 @@ from netpact.pacts.fresh.disagreement import count_disagreements
 from netpact.pacts.fresh.drawing import draw
 from netpact.pacts.fresh.networks import choose_arithmetic, open_pair, pair_parcel, program_of, tested_original
 from netpact.pacts.fresh.opening import open_unlabelled
+from netpact.pacts.originals.itself import is_helper_itself
 from netpact.pacts.priors import Base, Subject, open_subject
 from netpact.runs import Engine, kept_workers
 
@@ -46,6 +48,9 @@ def certify_original(
     The first term is the certificate of the network in the file; the second bounds how often the two networks disagree.
     Both networks were fixed before the unlabelled samples were seen, so these cost no bits. Samples that also occur in
     the training or test data are refused.
+
+    If the file holds the helper network of a data-dependent prior, unchanged, the first term is its hold-out bound: the
+    same errors, and a few bits for the choices that were left (price_itself) instead of those of the message.
 
     original    the trained network itself, float32
     unlabelled  an .npz file with an array x, an array or tensor of inputs, or Samples, whose labels are not used
@@ -93,12 +98,15 @@ def state_original(
     drawn = draw(fresh, subject.data, labels=False, repeats=subject.repeats, base_data=subject.base_data).refuse_stale()
     half = delta / 2  # a power of two: no rounding
     compressed = state_risk(subject, delta=half, public_seed=public_seed)
+    hold_out_bits, hold_out_bound = _hold_out(subject, compressed)
     runs = open_pair(subject, original, tested.arithmetic)
     pair = pair_parcel(subject, original, tested.arithmetic, runs)
     counted = count_disagreements(*runs, drawn.samples, progress=progress, pair=pair, execution=subject.execution)
     share = risk_bound(errors=counted.disagreements, samples=counted.samples, code_bits=0, delta=half)
     return OriginalCertificate(
-        bound=add_bounds(compressed_bound=compressed.bound, disagreement_bound=share),
+        bound=add_bounds(
+            compressed_bound=compressed.bound if hold_out_bound is None else hold_out_bound, disagreement_bound=share
+        ),
         delta=delta,
         compressed=compressed,
         disagreements=counted.disagreements,
@@ -111,4 +119,20 @@ def state_original(
         original_sha256=tested.sha256,
         original_arithmetic=tested.arithmetic,
         program=program_of(tested),
+        hold_out_bits=hold_out_bits,
+        hold_out_bound=hold_out_bound,
+    )
+
+
+def _hold_out(subject: Subject, compressed: Certificate) -> tuple[int, float] | tuple[None, None]:
+    """What naming the helper itself costs, and its hold-out bound; None where the file holds another network.
+
+    The errors are those of the network in the file, in its arithmetic: the one whose disagreements are counted.
+    """
+    helper, base = compressed.helper, subject.base
+    if helper is None or base is None or base.recipe is None or not is_helper_itself(subject, base.recipe):
+        return None, None
+    bits = price_itself(percent=helper.percent, counter=helper.counter)
+    return bits, risk_bound(
+        errors=compressed.errors, samples=compressed.samples, code_bits=bits, delta=compressed.delta
     )
