@@ -34,7 +34,7 @@ class Head:
     name   of the trials and of their random numbers
     body   the network as it is coded; its last layer is replaced
     steps  of gradient in a training of signs; None for as many as the number of samples is worth
-    signs  the last layer, where it has a symmetry: then only its free entries are trained and changed
+    signs  the last layer of a network of signs: of its entries only the free ones are trained and changed
     """
 
     def __init__(
