@@ -165,3 +165,14 @@ def test_a_loss_that_is_no_number_is_refused() -> None:
     module = build(parse_model(MODEL, input_shape=(1, 8, 8), classes=3))
     with pytest.raises(PactError, match=r"step 2 .*NaN or infinite"):
         train_network_signs(module, LAYERS, gather(bars(200)), rate=float("nan"), steps=3, seed=Seed(0))
+
+
+@pytest.mark.parametrize(("samples", "steps"), [(200, 3_000), (12_000, 3_600), (60_000, 15_000)])
+def test_steps_follow_from_the_number_of_samples(samples: int, steps: int) -> None:
+    told = list[int]()
+    module = build(parse_model(MODEL, input_shape=(1, 8, 8), classes=3))
+    data = gather(bars(samples))
+    train_network_signs(
+        module, LAYERS, data, rate=1, seed=Seed(0), stop=lambda: True, progress=lambda _, all_: told.append(all_)
+    )
+    assert told == [steps]

@@ -115,7 +115,7 @@ def search(
                 with 25 percent of their weights; p4m:MODEL is a network of signs (netpact.exploration.sign_candidates)
     rates       prices of a bit, instead of the declared ones; at 1 a nat of the message is worth a nat of cross-entropy
     training_steps  gradient steps for a matrix of signs, and for a network of signs. Default: from the number of
-                samples, and 15,000
+                samples
     starts      trainings of signs for each candidate and rate. All of them get a round of changes, the better half of
                 them another one, and so on: successive halving
     progress    called after every trial

@@ -34,7 +34,7 @@ from netpact.training.memory import Memory
 
 # Constants of the training. They steer it and appear in no bound.
 _BATCH = 100
-_STEPS = 15_000
+_EPOCHS, _FEWEST_STEPS, _MOST_STEPS = 30, 3_000, 15_000
 _RATE = 0.01  # Adam's learning rate, in units of the step between two signs
 _SPREAD = 0.5  # standard deviation of the starting entries: about a third of them round to a sign
 _TEMPERATURE = 0.05  # of the logits at the start; learned
@@ -125,9 +125,10 @@ def train_network_signs(
     The module lends its structure; all its parameters are weights of these layers. Towards the end the signs are judged
     by the bound on the training samples, and the best are kept.
 
-    stop  asked after every step: where it is true, the entries are rounded as they are
+    steps  of gradient; by default as many as the number of samples is worth
+    stop   asked after every step: where it is true, the entries are rounded as they are
     """
-    steps = steps or _STEPS
+    steps = steps or min(max(_EPOCHS * data.count // _BATCH, _FEWEST_STEPS), _MOST_STEPS)
     generator = seed.torch()
     entries = [(_SPREAD * torch.randn(layer.free_shape, generator=generator)).requires_grad_() for layer in layers]
     log_scale = torch.tensor(math.log(_TEMPERATURE), requires_grad=True)
