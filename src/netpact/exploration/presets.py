@@ -29,7 +29,9 @@ PRESETS = {
     "cifar10": Preset("cifar10", ("contours:8-4-2-3",), (8.0,), rounds=10, seed=1, training_steps=4000, starts=4),
     "digits": Preset("digits", ("linear", "oriented:8-5-4-2-1"), (4.0, 6.0, 8.0), rounds=8),
     "mnist-learned": Preset("mnist", ("p4m:lnconv:4-2-16-1-3-1-16-2-3-1-32-1",), (7.0,), rounds=6),
-    "fashion_mnist-learned": Preset("fashion_mnist", ("linear",), (6.0,), rounds=3),
+    "fashion_mnist-learned": Preset(
+        "fashion_mnist", ("p4m+mirror:lnconv:4-2-32-1-3-1-32-2-3-1-64-1",), (7.0,), rounds=6
+    ),
     "cifar10-learned": Preset("cifar10", ("p4m+mirror:lnconv:4-2-32-1-3-1-32-2-3-1-32-1-3-1-64-2",), (8.0,), rounds=12),
 }
 
