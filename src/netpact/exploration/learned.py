@@ -57,7 +57,6 @@ def learn(notebook: Notebook, name: str, rate: float, *, share: float, decompose
 
 def learn_signs(notebook: Notebook, name: str, rate: float, *, steps: int | None, share: float) -> Tried | None:
     """All weights as signs, under the candidate's symmetry. When the budget ends, the signs are taken as they are."""
-
     plan, counted = parse_sign_candidate(name, notebook.data), list[int]()
 
     def run(progress: Progress) -> Compressed:
