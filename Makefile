@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # What pyproject.toml lists under optional-dependencies; with ray, the tests also start a cluster.
 EXTRAS ?= test
-# Threads fight with the test workers for the cores.
-TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+# Threads fight with the test workers for the cores; a worker that is done takes tests from the other ones.
+TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .PHONY: install demo test lint docs bench bench-page records-page clean
 

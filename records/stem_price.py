@@ -1,8 +1,7 @@
 """What the rows with a fixed stem would come to if the stem's source were a part of their messages.
 
-Method: the source of a stem (netpact/layers/oriented.py; for contours also contours.py and contour_maps.py) without
-comments and docstrings, compressed by zlib at level 9, added to the bytes of each message. Run it as
-`python records/stem_price.py`.
+Method: the source of a stem (the files of netpact/layers that SOURCES names) without comments and docstrings,
+compressed by zlib at level 9, added to the bytes of each message. Run it as `python records/stem_price.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,11 @@ from netpact import Pact, layers
 from netpact.certificates import code_bits, risk_bound
 
 RECORDS = Path(__file__).parent
-SOURCES = {"oriented": ("oriented",), "contours": ("contours", "contour_maps", "oriented")}
+SOURCES = {
+    "oriented": ("oriented",),
+    "contours": ("contours", "contour_maps", "oriented"),
+    "sobel": ("sobel_edges", "moments", "oriented"),
+}
 _WITH_BODIES = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 

@@ -19,17 +19,18 @@ from netpact.coding.format import seal
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Data
 from netpact.deviations import promised_error
-from netpact.layers import contour, orient, oriented
+from netpact.layers import SobelOptions, contour, orient, oriented, sobel
 from netpact.methods import Quantize, compress
 from netpact.models import build, parse_model
 from netpact.network import count_errors, trace
 from netpact.pacts.certification import certify
 from netpact.pacts.verification.recount import count_anew
 
-MODELS = ("oriented:8-4-4-4-1", "contours:4-2-2-1")
+MODELS = ("oriented:8-4-4-4-1", "contours:4-2-2-1", "sobel:8-5-4-4-2-5")
 STEMS = (
     partial(orient, orientations=32, inhibition=1, cell=12, stride=4, straighten=False, mirror=True),
     partial(contour, cells=12, rows=11, columns=5, straighten=False, mirror=True),
+    partial(sobel, options=SobelOptions(32, 1, 12, 4, 1, straighten=True, resize=True, mirror=True)),
 )
 
 

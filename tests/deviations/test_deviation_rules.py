@@ -85,7 +85,7 @@ def test_every_operation_with_a_rounding_rule_has_one_here() -> None:
     known = {*rounding_rules._RULES, *rounding_rules._SAME_FOR_BOTH}
     assert {*deviation_rules._RULES, *LAYERS, *WITHOUT} == known
     assert {name for name in deviation_rules._RULES if not fit_calls(name)} == {
-        *("orient", "contour", "embedding", "multi_head_attention_forward")
+        *("orient", "contour", "sobel", "embedding", "multi_head_attention_forward")
     }
 
 
@@ -208,7 +208,9 @@ def test_parameters_alone_are_no_way_around_their_layer() -> None:
     assert WEIGHT.shape == (4,)
 
 
-@pytest.mark.parametrize(("model", "name"), [("oriented", "orient"), ("contours:4-3-2-1", "contour")])
+@pytest.mark.parametrize(
+    ("model", "name"), [("oriented", "orient"), ("contours:4-3-2-1", "contour"), ("sobel:8-5-4-2-1-5", "sobel")]
+)
 def test_a_stem_is_the_same_for_both_and_only_on_the_input(model: str, name: str) -> None:
     edges = build(parse_model(model, input_shape=(1, 8, 8), classes=10))[0]
     images = torch.randint(0, 256, (2, 1, 8, 8), generator=torch.Generator().manual_seed(0)).double() / 255

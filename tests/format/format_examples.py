@@ -54,7 +54,7 @@ from netpact.layers.rewrites import (
 )
 from netpact.models import Architecture, OwnModule, parameter_shapes
 
-LINEAR, MLP, LENET5, CONV, ORIENTED, CONTOURS, LNCONV = 1, 2, 3, 4, 5, 19, 20
+LINEAR, MLP, LENET5, CONV, ORIENTED, CONTOURS, LNCONV, SOBEL = 1, 2, 3, 4, 5, 19, 20, 21
 BOOK = Codebook((None, (False, ShortFloat(-2, 3)), (True, ShortFloat(-1, 0)), (False, ShortFloat(0, 9))))
 
 
@@ -312,6 +312,7 @@ NETWORKS: Mapping[str, Compressed] = {
     "oriented": compress(Architecture(ORIENTED, (6, 5, 4, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
     "contours": compress(Architecture(CONTOURS, (4, 3, 2, 4), (3, 9, 8), 4), ternary_map, arithmetic="float64"),
     "ternary-template": compress(Architecture(CONV, (3, 4), (2, 9, 8), 5), ternary_template),
+    "sobel": compress(Architecture(SOBEL, (6, 5, 4, 2, 2, 6), (1, 9, 8), 4), ternary_map),
     "lnconv": compress(Architecture(LNCONV, (4, 2, 8, 1, 3, 1, 16, 2), (2, 8, 8), 3), symmetric("p4m", side=2)),
     "symmetric": compress(Architecture(CONV, (6, 8), (2, 9, 8), 5), symmetric("mirror"), arithmetic="float64"),
     "symmetric-turns": compress(Architecture(LNCONV, (3, 1, 4, 1), (1, 6, 6), 2), symmetric("p4", side=6)),
@@ -413,7 +414,8 @@ GOLDEN_4 = ("as-run", "sparse-matrix", "whole-conv", "whole-resnet", "own-whole"
 GOLDEN_5 = ("ternary-template",)
 GOLDEN_6 = ("contours",)
 GOLDEN_7 = ("lnconv", "symmetric", "symmetric-turns")
-GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4, *GOLDEN_5, *GOLDEN_6, *GOLDEN_7)
+GOLDEN_8 = ("sobel",)
+GOLDEN = (*GOLDEN_1, *GOLDEN_2, *GOLDEN_3, *GOLDEN_4, *GOLDEN_5, *GOLDEN_6, *GOLDEN_7, *GOLDEN_8)
 
 
 def module_for(name: str) -> nn.Module | None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, GOLDEN_5, GOLDEN_6, GOLDEN_7, NETWORKS
+from format.format_examples import GOLDEN_2, GOLDEN_3, GOLDEN_4, GOLDEN_5, GOLDEN_6, GOLDEN_7, GOLDEN_8, NETWORKS
 
 from netpact.algebra.symmetry import GROUPS
 from netpact.coding import Decoder, code_uint
@@ -71,7 +71,7 @@ REWRITES_OF_VERSION_3 = {
 FORMS_OF_VERSION_3 = {14: "sketched", 15: "heavy-tail"}
 # And with version 4, since which the arithmetic is a number: the place in this list.
 ARITHMETICS_OF_VERSION_4 = ["float32", "float64", "as-run", "whole"]
-NEWER = {7: GOLDEN_7, 6: GOLDEN_6, 5: GOLDEN_5, 4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
+NEWER = {8: GOLDEN_8, 7: GOLDEN_7, 6: GOLDEN_6, 5: GOLDEN_5, 4: GOLDEN_4, 3: GOLDEN_3, 2: GOLDEN_2}
 FORMS_OF_VERSION_4 = {16: "sparse-matrix"}
 FORMS_OF_VERSION_5 = {17: "ternary-template"}
 FORMS_OF_VERSION_7 = {18: "symmetric"}
@@ -90,7 +90,7 @@ def test_all_that_a_message_can_say_has_come_with_a_version() -> None:
     assert list(versions.PROJECTIONS_SINCE) == list(VARIANTS)
     assert list(versions.ARITHMETICS_SINCE) == list(ARITHMETICS)
     assert len(versions.PROBLEMS_SINCE) == len(versions.COMMON_PROBLEMS)
-    assert set(versions.LAST_SIZES_SINCE) == {5, 19, *(family.id for family in FAMILIES.values() if family.normed)}
+    assert set(versions.LAST_SIZES_SINCE) == {5, 19, 21, *(family.id for family in FAMILIES.values() if family.normed)}
     newest = [
         *(form.since for form in FORMS.values()),
         *versions.FAMILIES_SINCE.values(),
@@ -160,6 +160,22 @@ def test_version_7_is_what_it_was() -> None:
     families = {number: FAMILIES[number].name for number, since in versions.FAMILIES_SINCE.items() if since == 7}
     assert families == {20: "lnconv"}
     assert not {code for code, kind in REWRITES.items() if kind.since == 7}
+
+
+def test_version_8_is_what_it_was() -> None:
+    assert 8 not in {form.since for form in FORMS.values()} | {kind.since for kind in REWRITES.values()}
+    families = {number: FAMILIES[number].name for number, since in versions.FAMILIES_SINCE.items() if since == 8}
+    assert families == {21: "sobel"}
+    assert versions.LAST_SIZES_SINCE[21] == dict.fromkeys((1, 2, 3, 4, 5, 6), 8)
+
+
+def test_the_roots_of_sobel_edges_are_those_of_version_8() -> None:
+    """Square roots and fourth roots. A third choice would need a version of its own."""
+    taken = []
+    for roots in range(1, 40):
+        with suppress(PactError):
+            taken.append(Architecture(21, (8, 5, 4, 4, roots, 1), (1, 28, 28), 10).sizes[4])
+    assert taken == [1, 2]
 
 
 def test_the_windows_of_a_layer_norm_network_are_those_of_version_7() -> None:

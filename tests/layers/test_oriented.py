@@ -26,23 +26,8 @@ def slow_orient(
     mirror: bool,
 ) -> list[list[list[int]]]:
     """One image of whole numbers, in Python's integers, by the docstring's list."""
-    channels, height, width = len(image), len(image[0]), len(image[0][0])
-    grey = [[sum(image[c][i][j] for c in range(channels)) // channels for j in range(width)] for i in range(height)]
     if straighten:
-        mass = sum(map(sum, grey))
-        rows = sum(i * sum(row) for i, row in enumerate(grey))
-        columns = sum(j * v for row in grey for j, v in enumerate(row))
-        mixed = sum(i * j * v for i, row in enumerate(grey) for j, v in enumerate(row))
-        squares = sum(i * i * sum(row) for i, row in enumerate(grey))
-        variance = mass * squares - rows * rows
-        slope = 256 * (mass * mixed - rows * columns) // variance if variance else 0
-        unit = 512 * max(1, mass)
-
-        def read(source: list[list[int]], i: int, j: int) -> int:
-            j += (2 * slope * (mass * i - rows) + unit // 2) // unit
-            return source[i][j] if 0 <= j < width else 0
-
-        image = [[[read(plane, i, j) for j in range(width)] for i in range(height)] for plane in image]
+        image = slow_straighten(image)
     sums = slow_sums(image, orientations=orientations, inhibition=inhibition, cell=cell, stride=stride)
     if mirror:
         other = [[row[::-1] for row in plane] for plane in image]
@@ -53,6 +38,25 @@ def slow_orient(
             for planes in zip(sums, others, strict=True)
         ]
     return [[[math.isqrt(v) for v in row] for row in plane] for plane in sums]
+
+
+def slow_straighten(image: list[list[list[int]]]) -> list[list[list[int]]]:
+    channels, height, width = len(image), len(image[0]), len(image[0][0])
+    grey = [[sum(image[c][i][j] for c in range(channels)) // channels for j in range(width)] for i in range(height)]
+    mass = sum(map(sum, grey))
+    rows = sum(i * sum(row) for i, row in enumerate(grey))
+    columns = sum(j * v for row in grey for j, v in enumerate(row))
+    mixed = sum(i * j * v for i, row in enumerate(grey) for j, v in enumerate(row))
+    squares = sum(i * i * sum(row) for i, row in enumerate(grey))
+    variance = mass * squares - rows * rows
+    slope = 256 * (mass * mixed - rows * columns) // variance if variance else 0
+    unit = 512 * max(1, mass)
+
+    def read(source: list[list[int]], i: int, j: int) -> int:
+        j += (2 * slope * (mass * i - rows) + unit // 2) // unit
+        return source[i][j] if 0 <= j < width else 0
+
+    return [[[read(plane, i, j) for j in range(width)] for i in range(height)] for plane in image]
 
 
 def slow_sums(

@@ -79,6 +79,10 @@ GOLDEN: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...], int], list[float
     ((20, (4, 2, 3, 1, 3, 1, 5, 2), (3, 9, 11), 3), [-0.019338745, -0.055625436, 0.39146967]),
     ((20, (7, 5, 3, 2), (1, 13, 10), 2), [0.046888821, -0.095741689]),
     ((20, (5, 1, 2, 2, 1, 1, 4, 1), (2, 6, 7), 4), [0.3247759, 0.70978126, 0.49959355, 0.49661282]),
+    # Their features are equal to the second implementation of test_sobel.py.
+    ((21, (8, 5, 4, 3, 2, 1), (1, 9, 11), 3), [-98.203125, 52.890625, 63.828125]),
+    ((21, (6, 4, 5, 2, 1, 6), (3, 10, 8), 2), [-20.234375, 88.390625]),
+    ((21, (5, 3, 4, 4, 1, 2), (2, 8, 8), 2), [1.859375, -22.90625]),
 ]
 
 
@@ -126,12 +130,12 @@ def test_parameter_names_are_part_of_the_meaning() -> None:
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     family = draw(st.sampled_from(list(FAMILIES.values())))
-    sides = {"lenet5": 12, "convnet": 6, "oriented": 9, "contours": 9, "lnconv": 9}
+    sides = {"lenet5": 12, "convnet": 6, "oriented": 9, "contours": 9, "lnconv": 9, "sobel": 9}
     side = (sides | dict.fromkeys(("densenet", "bottleneck", "shufflenet"), 4)).get(family.name, 1)
     image = st.tuples(st.integers(1, 3), st.integers(side, 20), st.integers(side, 20))
     vector = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
     shape = draw(st.one_of(image, vector) if family.name in ("linear", "mlp") else image)
-    most = min(family.most_sizes, 5)
+    most = min(family.most_sizes, max(5, family.fewest_sizes))
     sizes = draw(st.lists(st.integers(1, 9), min_size=family.fewest_sizes, max_size=most))
     if family.name == "convnet":
         sizes[:2] = [draw(st.integers(1, 3)), draw(st.sampled_from([1, 3, 5]))]
@@ -148,6 +152,9 @@ def architectures(draw: st.DrawFn) -> Architecture:
             sizes.insert(3, draw(st.sampled_from([1, sizes[1]])))
     if family.name == "oriented":
         sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4)), 2]
+    if family.name == "sobel":
+        sizes = [draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(4, 9)), draw(st.integers(1, 4))]
+        sizes += [draw(st.integers(1, 2)), draw(st.integers(1, 6))]
     if family.name == "contours":
         sizes = [draw(st.integers(5, 9)), draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(st.integers(1, 4))]
     if family.name == "lnconv":
@@ -241,7 +248,7 @@ def test_model_names_are_read() -> None:
     assert found[6:9] == ["alexnet:64", "vgg:16-64-1", "resnet:20-16-1"]
     assert found[9:12] == ["preresnet:20-16-1", "wrn:16-4-1", "densenet:40-12-1"]
     assert found[12:15] == ["cp-vgg:16-64-100-1", "cp-resnet:20-16-100-1", "cp-wrn:16-4-100-1"]
-    assert found[18:] == ["lnconv:4-2-32-1-3-1-32-2-3-1-64-2"]
+    assert found[18:] == ["lnconv:4-2-32-1-3-1-32-2-3-1-64-2", "sobel:8-5-8-4-1-5"]
     assert found[15:18] == ["bottleneck:41-64-4-1-1", "shufflenet:50-58-1-1", "contours:8-4-2-1"]
     assert parse_model("conv:8-16", input_shape=shape, classes=3) == Architecture(4, (8, 16), shape, 3)
     assert parse_model("mlp:128", input_shape=shape, classes=3).sizes == (128,)

@@ -181,7 +181,7 @@ for _name, _calls in MORE_CALLS.items():
 
 def test_every_rule_is_searched() -> None:
     # The stems take nothing but whole samples, and have tests of their own.
-    assert {*CALLS, "orient", "contour"} == {*rounding_rules._RULES, *rounding_rules._SAME_FOR_BOTH}
+    assert {*CALLS, "orient", "contour", "sobel"} == {*rounding_rules._RULES, *rounding_rules._SAME_FOR_BOTH}
 
 
 def used_names(call: Call, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> set[str]:

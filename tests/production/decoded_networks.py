@@ -80,11 +80,22 @@ def with_contours() -> nn.Module:
 
 
 @cache
+def with_sobel_edges() -> nn.Module:
+    return _decode("sobel:8-5-4-2-2-6", netpact.Quantize(grid="ternary"))
+
+
+@cache
 def with_layer_norms() -> nn.Module:
     return _decode("lnconv:4-2-8-1-3-1-8-2", netpact.Quantize(grid="ternary"))
 
 
-WHOLE: tuple[Callable[[], nn.Module], ...] = (integers, integers_with_wide_sums, with_a_stem, with_contours)
+WHOLE: tuple[Callable[[], nn.Module], ...] = (
+    integers,
+    integers_with_wide_sums,
+    with_a_stem,
+    with_contours,
+    with_sobel_edges,
+)
 FLOATS: tuple[Callable[[], nn.Module], ...] = (
     rounded,
     factored_by_svd,

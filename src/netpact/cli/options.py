@@ -87,7 +87,7 @@ ModelName: TypeAlias = Annotated[
         show_default=False,
         autocompletion=complete_model,
         help="linear, mlp[:64-32], lenet5, conv[:8-16], convnet[:2-5-6-12], oriented[:8-5-8-4-1], "
-        "contours[:8-4-2-1]; a network of the "
+        "sobel[:8-5-8-4-1-5], contours[:8-4-2-1]; a network of the "
         "literature: alexnet, vgg-16, resnet-20, preresnet-20, wrn-28-10, densenet-40, cp-vgg-16, cp-wrn-28-10; or "
         "package.module:function for your own module.",
     ),

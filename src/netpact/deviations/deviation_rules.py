@@ -158,5 +158,6 @@ _RULES: dict[str, Callable[[Step], Any]] = {
     **ATTENTION_RULES,
     "orient": _stem,
     "contour": _stem,
+    "sobel": _stem,
     "preprocess": _stem,
 }

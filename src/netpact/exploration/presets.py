@@ -22,9 +22,9 @@ class Preset:
 
 
 PRESETS = {
-    "mnist": Preset("mnist", ("oriented:8-5-8-4-2",), (8.0,), rounds=16, seed=1, training_steps=4000, starts=4),
+    "mnist": Preset("mnist", ("sobel:8-5-8-4-1-5",), (8.0,), rounds=48, seed=1, training_steps=4000, starts=4),
     "fashion_mnist": Preset(
-        "fashion_mnist", ("oriented:8-5-6-3-1",), (9.0,), rounds=16, seed=1, training_steps=4000, starts=4
+        "fashion_mnist", ("sobel:7-6-6-3-1-1",), (8.0,), rounds=32, seed=1, training_steps=4000, starts=4
     ),
     "cifar10": Preset("cifar10", ("contours:8-4-2-3",), (8.0,), rounds=10, seed=1, training_steps=4000, starts=4),
     "digits": Preset("digits", ("linear", "oriented:8-5-4-2-1"), (4.0, 6.0, 8.0), rounds=8),

@@ -41,6 +41,7 @@ from netpact.runs import ResultStore
 
 _FINALISTS = 2  # candidates that get a first round of changes
 _SCREENING_SHARE = 0.4  # of the budget at most
+_ROUND_RATE = 0.5  # what a bit costs in the training of a round, of what it cost in screening: found on fonts' digits
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,7 +261,7 @@ def _improve(notebook: Notebook, screened: list[_Screened], *, rounds: int | Non
     """Rounds of changes for the best heads; the best of everything, and how many rounds its search took."""
 
     def improve(one: _Screened, done: int) -> _Screened | None:
-        improved = one.head.improve(notebook, one.signs, done, one.rate)
+        improved = one.head.improve(notebook, one.signs, done, _ROUND_RATE * one.rate)
         return None if improved is None else replace(one, signs=improved)
 
     finalists = sorted(screened, key=_score)[: max(_FINALISTS, starts)]

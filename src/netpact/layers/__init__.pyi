@@ -31,6 +31,10 @@ from netpact.layers.skips import DenseStep as DenseStep
 from netpact.layers.skips import Residual as Residual
 from netpact.layers.skips import ShuffleStep as ShuffleStep
 from netpact.layers.skips import ZeroPaddedShortcut as ZeroPaddedShortcut
+from netpact.layers.sobel_edges import SobelEdges as SobelEdges
+from netpact.layers.sobel_edges import SobelOptions as SobelOptions
+from netpact.layers.sobel_edges import count_sobel as count_sobel
+from netpact.layers.sobel_edges import sobel as sobel
 from netpact.layers.tucker_conv import TuckerConv2d as TuckerConv2d
 from netpact.layers.whole.between import WholeClip as WholeClip
 from netpact.layers.whole.between import WholePool as WholePool

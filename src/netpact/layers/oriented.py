@@ -66,8 +66,7 @@ def count_features(
 ) -> tuple[int, int, int]:
     """Maps, rows and columns of what `orient` returns."""
     maps = orientations + (_COLOURS if channels == 3 else 0)
-    padding = _padding(cell, stride)
-    rows, columns = ((side + 2 * padding - cell) // stride + 1 for side in (height, width))
+    rows, columns = count_cells(height, width, cell, stride)
     return maps, rows, (columns + 1) // 2 if mirror else columns
 
 
@@ -90,33 +89,40 @@ def orient(
     pixels = torch.round(images.double() * 255).clamp(0, 255).float()
     if straighten:
         pixels = straighten_rows(pixels)
-    pooled = _pool(_maps(pixels, orientations, inhibition), cell, stride).double()
+    pooled = pool_cells(_maps(pixels, orientations, inhibition), cell, stride).double()
     if mirror:
-        pooled = pooled + _pool(_maps(pixels.flip(3), orientations, inhibition), cell, stride)
+        pooled = pooled + pool_cells(_maps(pixels.flip(3), orientations, inhibition), cell, stride)
         pooled = pooled[..., : (pooled.shape[3] + 1) // 2]
     return whole_root(pooled).to(images.dtype)
 
 
 def straighten_rows(pixels: Tensor) -> Tensor:
     """Images of integers, sheared so that their two axes are uncorrelated."""
-    return _shift_rows(pixels, _shear(_grey(pixels).squeeze(1).long()))
+    return _shift_rows(pixels, _shear(mean_of_channels(pixels).squeeze(1).long()))
 
 
-def _grey(pixels: Tensor) -> Tensor:
+def mean_of_channels(pixels: Tensor) -> Tensor:
     return torch.floor(pixels.sum(dim=1, keepdim=True) / pixels.shape[1])
 
 
 def _maps(pixels: Tensor, orientations: int, inhibition: int) -> Tensor:
-    edges = _edges(_grey(pixels), orientations)
+    edges = _edges(mean_of_channels(pixels), orientations)
     maps = torch.floor(torch.relu(16 * edges - inhibition * edges.sum(dim=1, keepdim=True)) / 64)
     if pixels.shape[1] == 3:
         maps = torch.cat([maps, _COLOUR_SCALE * _colours(pixels)], dim=1)
     return maps
 
 
-def _pool(maps: Tensor, cell: int, stride: int) -> Tensor:
+def pool_cells(maps: Tensor, cell: int, stride: int) -> Tensor:
     padding = _padding(cell, stride)
     return sum_windows(maps, (cell, cell), (stride, stride), (padding, padding))
+
+
+def count_cells(height: int, width: int, cell: int, stride: int) -> tuple[int, int]:
+    """Rows and columns of cells that `pool_cells` sums over."""
+    padding = _padding(cell, stride)
+    rows, columns = ((side + 2 * padding - cell) // stride + 1 for side in (height, width))
+    return rows, columns
 
 
 def _padding(cell: int, stride: int) -> int:

@@ -112,6 +112,8 @@ def _plain(layer: records.Layer) -> nn.Module:
         return layers.OrientedEdges(**asdict(layer))
     if isinstance(layer, records.Contours):
         return layers.Contours(**asdict(layer))
+    if isinstance(layer, records.Sobel):
+        return layers.SobelEdges(layers.SobelOptions(**asdict(layer)))
     if isinstance(layer, records.Shrink):
         return layers.ZeroPaddedShortcut(inputs=layer.inputs, outputs=layer.outputs, stride=layer.stride)
     if isinstance(layer, records.Flatten):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from netpact.core.errors import PactError
 from netpact.models.chains import plan_alexnet, plan_vgg
@@ -21,6 +21,7 @@ from netpact.models.plan import (
     MaxPool,
     Plan,
     Relu,
+    Sobel,
     read_image,
 )
 from netpact.models.skipping import plan_densenet, plan_preresnet, plan_resnet, plan_wrn
@@ -30,6 +31,7 @@ MAX_SIZES = 64
 _LARGEST_KERNEL = 63  # of lnconv
 _SHARE = "share of the dense layer's weights that a CP layer has, in percent"
 _VIEWS = "1 as it is, 2 straightened, 3 with its mirror image, 4 both"
+_SIZED_VIEWS = f"{_VIEWS}, 5 straightened and resized, 6 that with its mirror image"
 
 
 Planner = Callable[[tuple[int, ...], tuple[int, ...], int], Plan]
@@ -205,6 +207,38 @@ def _norm_of_many(channels: int, height: int, width: int) -> LayerNorm:
     return LayerNorm(channels)
 
 
+def _plan_sobel(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
+    """A linear head without bias on fixed edge features; scaling the features changes no prediction."""
+    from netpact.layers import SobelOptions, count_sobel
+    from netpact.layers.sobel_edges import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_ROOTS, MAX_SIDE
+
+    _, height, width = read_image(input_shape, family="sobel")
+    orientations, inhibition, cell, stride, roots, view = sizes
+    _check_ranges(
+        "sobel",
+        ("orientations", orientations, range(2, MAX_ORIENTATIONS + 1)),
+        ("inhibition", inhibition, range(1, MAX_INHIBITION // orientations + 1)),
+        ("cell", cell, range(1, min(height, width, MAX_CELL) + 1)),
+        ("stride", stride, range(1, cell + 1)),
+        ("roots (1 square, 2 fourth roots)", roots, range(1, MAX_ROOTS + 1)),
+        (f"view ({_SIZED_VIEWS})", view, range(1, 7)),
+        ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
+    )
+    stem = Sobel(
+        orientations,
+        inhibition,
+        cell,
+        stride,
+        roots,
+        straighten=view in (2, 4, 5, 6),
+        resize=view in (5, 6),
+        mirror=view in (3, 4, 6),
+    )
+    maps, rows, columns = count_sobel(SobelOptions(**asdict(stem)), height=height, width=width)
+    head = Linear(maps * rows * columns, classes, bias=False, image=(rows, columns))
+    return (("sobel", stem), ("flatten", Flatten()), ("fc1", head))
+
+
 def _check_ranges(family: str, *sizes: tuple[str, int, range]) -> None:
     for name, value, allowed in sizes:
         if value not in allowed:
@@ -364,6 +398,16 @@ _ENTRIES = (
         4,
         MAX_SIZES,
         _plan_lnconv,
+    ),
+    Family(
+        21,
+        "sobel",
+        "sizes are orientations, inhibition in sixteenths, side of a cell, stride, roots (1 square, 2 fourth roots), "
+        f"view ({_SIZED_VIEWS})",
+        (8, 5, 8, 4, 1, 5),
+        6,
+        6,
+        _plan_sobel,
     ),
 )
 

@@ -162,6 +162,20 @@ class Contours(Plain):
 
 
 @dataclass(frozen=True)
+class Sobel(Plain):
+    """The fixed stem of Sobel edges of netpact.layers."""
+
+    orientations: int
+    inhibition: int
+    cell: int
+    stride: int
+    roots: int
+    straighten: bool
+    resize: bool
+    mirror: bool
+
+
+@dataclass(frozen=True)
 class Residual:
     """body(x) + shortcut(x); without layers the shortcut is x itself."""
 
@@ -184,7 +198,7 @@ class ShuffleStep:
     branch: Plan = ()
 
 
-Weightless = Flatten | Relu | MaxPool | AveragePool | LayerNorm | Shrink | Edges | Contours
+Weightless = Flatten | Relu | MaxPool | AveragePool | LayerNorm | Shrink | Edges | Contours | Sobel
 Leaf = Weightless | Linear | Conv | CPConv | BatchNorm | Affine
 Layer = Leaf | Residual | DenseStep | ShuffleStep
 

@@ -18,7 +18,7 @@ from netpact.models import Architecture, OwnModule
 if TYPE_CHECKING:
     from netpact.layers.rewrites import Step
 
-DECODER_VERSION = 7
+DECODER_VERSION = 8
 REWRITES_VERSION = 2  # since then the header ends with a list of rewrites
 OUTPUTS_VERSION = 4  # since then a user's module may have rows beyond 4,096 numbers, and names its output
 _FORMER_SIDE = 1 << 12
@@ -30,16 +30,18 @@ FAMILIES_SINCE: Mapping[int, int] = {
     **dict.fromkeys((14, 15, 16, 17, 18), 3),
     19: 6,
     20: 7,
+    21: 8,
 }
 ARITHMETICS_SINCE: Mapping[str, int] = {"float32": 1, "float64": 1, "as-run": 4, "whole": 4}
 PROJECTIONS_SINCE: Mapping[str, int] = {"hadamard": 1, "signs": 1}
 
-# Families whose last size is a choice among few: the view of the stem (5, 19), how batch norm stands (9 to 18).
+# Families whose last size is a choice among few: the view of the stem (5, 19, 21), how batch norm stands (9 to 18).
 LAST_SIZES_SINCE: Mapping[int, Mapping[int, int]] = {
     5: {1: 1, 2: 1, 3: 1, 4: 1},
     **{number: {1: 1, 2: 1} for number in range(9, 14)},
     **{number: {1: 3, 2: 3} for number in range(14, 19)},
     19: {1: 6, 2: 6, 3: 6, 4: 6},
+    21: dict.fromkeys(range(1, 7), 8),
 }
 
 # Problems that need no spelling out: (input shape, classes), and the version since which.

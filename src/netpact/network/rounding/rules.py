@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from netpact.core.errors import PactError
-from netpact.layers import contour, orient
+from netpact.layers import contour, orient, sobel
 from netpact.network.nested import map_tensors, tensors_in
 from netpact.network.rounding.attention import attention_rule, multi_head_rule
 from netpact.network.rounding.norms import NORMS
@@ -269,7 +269,7 @@ OF_MANY = {*SUMS, *PRODUCTS, *QUOTIENTS, *MATRIX_PRODUCTS, *ATTENTION, *CASTS, *
 _BY_CONSTANTS = {"linear", *CONVOLUTIONS, "batch_norm", *NORMS, "prelu"}
 _OF_WHOLE = {*CASTS, *PICKS}
 # Rules that know when there is no rounding at all; the others always allow for underflow.
-_EXACT_SUMS = {"linear", "orient", "contour", "multi_head_attention_forward", *CASTS, *PICKS}
+_EXACT_SUMS = {"linear", "orient", "contour", "sobel", "multi_head_attention_forward", *CASTS, *PICKS}
 
 _RULES: dict[str, Rule] = {
     "linear": linear_rule,
@@ -297,5 +297,6 @@ _RULES: dict[str, Rule] = {
     "batch_norm": batch_norm_rule,
     "orient": _stem(orient),
     "contour": _stem(contour),
+    "sobel": _stem(sobel),
     "preprocess": preprocess_rule,
 }
