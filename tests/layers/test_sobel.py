@@ -14,7 +14,7 @@ from layers.test_oriented import slow_straighten
 from netpact.core.errors import PactError
 from netpact.layers import SobelEdges, SobelOptions, count_sobel, sobel
 from netpact.layers.moments import integer_root, resize_by_moments
-from netpact.layers.sobel_edges import MAX_CELL, MAX_INHIBITION, MAX_SIDE
+from netpact.layers.sobel_edges import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_SIDE
 from netpact.models import build, parse_model
 from netpact.network import ToleranceRun
 
@@ -169,6 +169,12 @@ def test_every_sum_stays_within_the_exact_range() -> None:
     assert 4096 * mass**2 * variance < 2**63
     assert mass**2 * (MAX_SIDE - 1) ** 2 < 2**63
     assert 255 * 256 * 256 < 2**24
+
+
+def test_no_cosine_lies_where_libraries_could_round_it_differently() -> None:
+    turns = [2 * math.pi * k / count for count in range(2, MAX_ORIENTATIONS + 1) for k in range(count)]
+    for value in (16 * of(turn) for turn in turns for of in (math.cos, math.sin)):
+        assert abs(value - math.floor(value) - 0.5) > 1e-3
 
 
 def test_what_is_drawn_has_one_size() -> None:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-MAX_SIDE = 64  # keeps every integer below 2^63, and every sum that is a float below 2^24
 _PLACES = 256  # positions are multiples of 1/256 of a pixel
 _DEVIATIONS = 64  # deviations of 1/64
 _HEIGHT, _WIDTH, _SIDE = 13, 10, 56  # what the deviations become: these shares of the shorter side
@@ -32,7 +31,10 @@ class _Extent(NamedTuple):
 
 
 def resize_by_moments(pixels: Tensor, grey: Tensor) -> Tensor:
-    """Images of integers 0..255 (n, channels, height, width), sampled anew by the mass of `grey`, their mean."""
+    """Images of integers 0..255 (n, channels, height, width), sampled anew by the mass of `grey`, their mean.
+
+    Sides of up to 64 pixels keep every integer below 2^63, and every sum that is a float below 2^24.
+    """
     height, width = pixels.shape[2:]
     side = min(height, width)
     rows, columns = _measure(grey.sum(dim=2), _LEAST_HEIGHT), _measure(grey.sum(dim=1), _LEAST_WIDTH)
