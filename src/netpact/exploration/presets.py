@@ -22,7 +22,7 @@ class Preset:
 
 
 PRESETS = {
-    "mnist": Preset("mnist", ("sobel:8-5-8-4-1-5",), (8.0,), rounds=48, seed=1, training_steps=4000, starts=4),
+    "mnist": Preset("mnist", ("sobel:8-5-8-4-1-5",), (8.0,), rounds=48, seed=2, training_steps=4000, starts=4),
     "fashion_mnist": Preset(
         "fashion_mnist", ("sobel:7-6-6-3-1-1",), (8.0,), rounds=32, seed=1, training_steps=4000, starts=4
     ),

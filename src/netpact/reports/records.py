@@ -54,8 +54,8 @@ A certificate assumes that its decoder was fixed before the sample was drawn. Wh
 [search.md](search.md) has the tables, `records/stem_choice.py` makes them. What no table can undo: the variants were
 listed by someone who knew what older stems had found on these training sets, among it that edges in cells, square
 roots, inhibition and straightening serve them. Charging each stem's source as well, 3,369 and 4,387 bytes without
-comments by zlib, would give about 31.7 %, 49.1 % and 80.4 % for the three rows (`records/stem_price.py`). *Learned features only*
-means no stem: every weight is in the message, and so is the symmetry of its layers. [What was chosen
+comments by zlib, would give about 31.7 %, 49.1 % and 80.4 % for the three rows (`records/stem_price.py`). *Learned
+features only* means no stem: every weight is in the message, and so is the symmetry of its layers. [What was chosen
 when](#what-was-chosen-when) stands below.
 
 Bounds by sample compression, which pay for samples and not for a message, have [a table of their
