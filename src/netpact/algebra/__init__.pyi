@@ -23,8 +23,8 @@ from netpact.algebra.sketching import DistributedSparsity as DistributedSparsity
 from netpact.algebra.sketching import Sketcher as Sketcher
 from netpact.algebra.sketching import distributed_sparsity as distributed_sparsity
 from netpact.algebra.sketching import sketch_side as sketch_side
-from netpact.algebra.stable_density import stable_density as stable_density
-from netpact.algebra.stable_density import stable_tail_constant as stable_tail_constant
+from netpact.algebra.stable_densities import stable_density as stable_density
+from netpact.algebra.stable_densities import stable_tail_constant as stable_tail_constant
 from netpact.algebra.stable_fit import StableFit as StableFit
 from netpact.algebra.stable_fit import fit_stable as fit_stable
 from netpact.algebra.tucker import TuckerDecomposition as TuckerDecomposition

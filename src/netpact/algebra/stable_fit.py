@@ -35,7 +35,7 @@ _NEAR = 1e-6  # to alpha = 1: the limit is taken
 
 @dataclass(frozen=True)
 class StableFit:
-    """The characteristic function is that of netpact.algebra.stable_density.
+    """The characteristic function is that of netpact.algebra.stable_densities.
 
     alpha         0.1 to 2: 2 for the Gaussian; below, the density falls like w^-(alpha + 1)
     beta          -1 to 1: 0 for a symmetric one. Near alpha = 2 numbers hardly depend on it; at 2 it is 0

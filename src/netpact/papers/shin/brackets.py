@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from netpact.algebra.stable_density import stable_density, stable_tail_constant
+from netpact.algebra.stable_densities import stable_density, stable_tail_constant
 from netpact.core.checks import check_integer, check_number
 from netpact.papers.shin.sparsity import chance_of_more, exact_chance
 
