@@ -8,8 +8,8 @@ one seed) for the bound on those errors and ideal bits; lines of one table diffe
     clothes      the 10,000 test images of Fashion-MNIST, six times: for its filter and roots
     photographs  the 10,000 test images of CIFAR-10, five times: what the stem of contours took over from another one
 
-No image of a certified sample is looked at. An image that is there six times is one sample to the search: these bounds
-are comparable within their table and with nothing else.
+No image of a certified sample is looked at. An image that is there six times counts six times and can be learned by
+heart: these bounds are comparable within their table and with nothing else, and small differences mislead.
 """
 
 from __future__ import annotations

@@ -101,6 +101,7 @@ def test_candidates_fit_the_data() -> None:
     assert candidate_names(vectors) == ["linear"]
     colours = netpact.as_data((np.zeros((6, 3, 16, 20), dtype=np.float32), np.arange(6) % 2))
     assert candidate_names(colours)[:2] == ["contours:8-4-2-3", "contours:8-4-2-1"]
+    assert not [name for name in candidate_names(colours) if name.startswith("sobel")], "it averages colours"
     for name in candidate_names(colours):
         netpact.parse_model(name, input_shape=(3, 16, 20), classes=2)
 

@@ -15,11 +15,14 @@ _SMALL = 24  # pixels: a shorter side than this has too few cells of 8
 
 
 def candidate_names(data: Data) -> list[str]:
-    """Of colour images the stem of contours; stems of Sobel edges, resized or in fine cells; raw pixels."""
+    """Of colour images stems that see colours; of others Sobel edges, resized or in fine cells; raw pixels."""
     if len(data.input_shape) != 3 or max(data.input_shape[1:]) > 64:
         return ["linear"]
     side = min(data.input_shape[1:])
-    contours = [f"contours:8-4-2-{view}" for view in _CONTOUR_VIEWS if data.input_shape[0] == 3 and side >= 16]
+    if data.input_shape[0] == 3:
+        contours = [f"contours:8-4-2-{view}" for view in _CONTOUR_VIEWS if side >= 16]
+        oriented = [f"oriented:8-5-4-2-{view}" for view in _CONTOUR_VIEWS if side >= 4]
+        return [*contours, *oriented, "linear"]
     cells = _SOBEL if side >= _SMALL else _SMALL_SOBEL
     sobel = [f"sobel:8-5-{cell}-{stride}-{roots}-{view}" for cell, stride, roots, view in cells if side >= cell]
-    return [*contours, *sobel, "linear"]
+    return [*sobel, "linear"]
