@@ -15,7 +15,7 @@ import netpact
 from netpact.core import former_places
 
 SOURCE = Path(netpact.__file__).parent
-MOST_MODULES_TO_DECODE = 42
+MOST_MODULES_TO_DECODE = 43
 
 # From the bottom up: a module imports only from its own folder and from what stands before it, as in ARCHITECTURE.md.
 ORDER = (

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from netpact.core.errors import PactError
 from netpact.models.chains import plan_alexnet, plan_vgg
 from netpact.models.norms import NORMS
 from netpact.models.plan import (
     AveragePool,
-    Contours,
     Conv,
-    Edges,
     Flatten,
     Layer,
     LayerNorm,
@@ -21,17 +19,16 @@ from netpact.models.plan import (
     MaxPool,
     Plan,
     Relu,
-    Sobel,
+    check_ranges,
     read_image,
 )
 from netpact.models.skipping import plan_densenet, plan_preresnet, plan_resnet, plan_wrn
+from netpact.models.stems import SIZED_VIEWS, VIEWS, plan_contours, plan_oriented, plan_sobel
 
 OWN_MODULE_ID = 0  # the user's own module: never built from a file, so it has no entry in the table
 MAX_SIZES = 64
 _LARGEST_KERNEL = 63  # of lnconv
 _SHARE = "share of the dense layer's weights that a CP layer has, in percent"
-_VIEWS = "1 as it is, 2 straightened, 3 with its mirror image, 4 both"
-_SIZED_VIEWS = f"{_VIEWS}, 5 straightened and resized, 6 that with its mirror image"
 
 
 Planner = Callable[[tuple[int, ...], tuple[int, ...], int], Plan]
@@ -116,58 +113,6 @@ def _plan_convnet(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes:
     return (*layers, ("flatten", Flatten()), ("fc1", head))
 
 
-def _plan_oriented(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-    """A linear head without bias on fixed edge features; scaling the features changes no prediction."""
-    from netpact.layers.oriented import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_SIDE, count_features
-
-    channels, height, width = read_image(input_shape, family="oriented")
-    orientations, inhibition, cell, stride, view = sizes
-    _check_ranges(
-        "oriented",
-        ("orientations", orientations, range(2, MAX_ORIENTATIONS + 1)),
-        ("inhibition", inhibition, range(1, MAX_INHIBITION // orientations + 1)),
-        ("cell", cell, range(1, min(height, width, MAX_CELL) + 1)),
-        ("stride", stride, range(1, cell + 1)),
-        (f"view ({_VIEWS})", view, range(1, 5)),
-        ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
-    )
-    edges = Edges(orientations, inhibition, cell, stride, straighten=view in (2, 4), mirror=view in (3, 4))
-    maps, rows, columns = count_features(
-        channels=channels,
-        height=height,
-        width=width,
-        orientations=orientations,
-        cell=cell,
-        stride=stride,
-        mirror=edges.mirror,
-    )
-    head = Linear(maps * rows * columns, classes, bias=False, image=(rows, columns))
-    return (("edges", edges), ("flatten", Flatten()), ("fc1", head))
-
-
-def _plan_contours(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-    """A linear head without bias on fixed features, of which one map is constant."""
-    from netpact.layers.contours import MAX_CELLS, MAX_SIDE, MAX_STEP, count_cells, count_contours
-
-    channels, height, width = read_image(input_shape, family="contours", least=4)
-    cells, rows, columns, view = sizes
-    _check_ranges(
-        "contours",
-        (f"view ({_VIEWS})", view, range(1, 5)),
-        ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
-        ("cells", cells, range(max(2, min(height, width) // (MAX_STEP + 1) + 1), min(height, width, MAX_CELLS) + 1)),
-    )
-    mirror = view in (3, 4)
-    down, across = count_cells(height=height, width=width, cells=cells)
-    _check_ranges(
-        "contours", ("rows", rows, range(1, down + 1)), ("columns", columns, range(1, across // (1 + mirror) + 1))
-    )
-    stem = Contours(cells, rows, columns, straighten=view in (2, 4), mirror=mirror)
-    features = math.prod(count_contours(channels=channels, rows=rows, columns=columns))
-    head = Linear(features, classes, bias=False, image=(rows, columns))
-    return (("contours", stem), ("flatten", Flatten()), ("fc1", head))
-
-
 def _plan_lnconv(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
     """sizes: for each layer the side of the kernel, the stride, the channels, and 2 for pooling behind it or 1.
 
@@ -182,7 +127,7 @@ def _plan_lnconv(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: 
     layers: list[tuple[str, Layer]] = [("norm", _norm_of_many(channels, height, width))]
     for number, start in enumerate(range(0, len(sizes), 4), start=1):
         kernel, stride, size, pool = sizes[start : start + 4]
-        _check_ranges(
+        check_ranges(
             f"lnconv, layer {number}",
             ("stride", stride, range(1, min(height, width, _LARGEST_KERNEL) + 1)),
             ("side of the kernel, the stride and an even number", kernel, range(stride, _LARGEST_KERNEL + 1, 2)),
@@ -205,44 +150,6 @@ def _norm_of_many(channels: int, height: int, width: int) -> LayerNorm:
             "a layer norm would see one number, which it turns into 0", where="lnconv", hint="more channels or pixels"
         )
     return LayerNorm(channels)
-
-
-def _plan_sobel(sizes: tuple[int, ...], input_shape: tuple[int, ...], classes: int) -> Plan:
-    """A linear head without bias on fixed edge features; scaling the features changes no prediction."""
-    from netpact.layers import SobelOptions, count_sobel
-    from netpact.layers.sobel_edges import MAX_CELL, MAX_INHIBITION, MAX_ORIENTATIONS, MAX_ROOTS, MAX_SIDE
-
-    _, height, width = read_image(input_shape, family="sobel")
-    orientations, inhibition, cell, stride, roots, view = sizes
-    _check_ranges(
-        "sobel",
-        ("orientations", orientations, range(2, MAX_ORIENTATIONS + 1)),
-        ("inhibition", inhibition, range(1, MAX_INHIBITION // orientations + 1)),
-        ("cell", cell, range(1, min(height, width, MAX_CELL) + 1)),
-        ("stride", stride, range(1, cell + 1)),
-        ("roots (1 square, 2 fourth roots)", roots, range(1, MAX_ROOTS + 1)),
-        (f"view ({_SIZED_VIEWS})", view, range(1, 7)),
-        ("height and width", max(height, width), range(1, MAX_SIDE + 1)),
-    )
-    stem = Sobel(
-        orientations,
-        inhibition,
-        cell,
-        stride,
-        roots,
-        straighten=view in (2, 4, 5, 6),
-        resize=view in (5, 6),
-        mirror=view in (3, 4, 6),
-    )
-    maps, rows, columns = count_sobel(SobelOptions(**asdict(stem)), height=height, width=width)
-    head = Linear(maps * rows * columns, classes, bias=False, image=(rows, columns))
-    return (("sobel", stem), ("flatten", Flatten()), ("fc1", head))
-
-
-def _check_ranges(family: str, *sizes: tuple[str, int, range]) -> None:
-    for name, value, allowed in sizes:
-        if value not in allowed:
-            raise PactError(f"{name} must lie in {allowed.start}..{allowed.stop - 1}, got {value}", where=family)
 
 
 def _with_cp(family: str, plan_dense: Planner) -> Planner:
@@ -290,11 +197,11 @@ _ENTRIES = (
     Family(
         5,
         "oriented",
-        f"sizes are orientations, inhibition in sixteenths, side of a cell, stride, view ({_VIEWS})",
+        f"sizes are orientations, inhibition in sixteenths, side of a cell, stride, view ({VIEWS})",
         (8, 5, 8, 4, 1),
         5,
         5,
-        _plan_oriented,
+        plan_oriented,
     ),
     Family(
         7,
@@ -384,11 +291,11 @@ _ENTRIES = (
     Family(
         19,
         "contours",
-        f"sizes are cells along the shorter side, waves down, waves across, view ({_VIEWS})",
+        f"sizes are cells along the shorter side, waves down, waves across, view ({VIEWS})",
         (8, 4, 2, 1),
         4,
         4,
-        _plan_contours,
+        plan_contours,
     ),
     Family(
         20,
@@ -403,11 +310,11 @@ _ENTRIES = (
         21,
         "sobel",
         "sizes are orientations, inhibition in sixteenths, side of a cell, stride, roots (1 square, 2 fourth roots), "
-        f"view ({_SIZED_VIEWS})",
+        f"view ({SIZED_VIEWS})",
         (8, 5, 8, 4, 1, 5),
         6,
         6,
-        _plan_sobel,
+        plan_sobel,
     ),
 )
 

@@ -243,3 +243,9 @@ def read_image(input_shape: tuple[int, ...], *, family: str, least: int = 1) -> 
             hint="conv, mlp and linear take small images",
         )
     return channels, height, width
+
+
+def check_ranges(family: str, *sizes: tuple[str, int, range]) -> None:
+    for name, value, allowed in sizes:
+        if value not in allowed:
+            raise PactError(f"{name} must lie in {allowed.start}..{allowed.stop - 1}, got {value}", where=family)
