@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from netpact.datasets.copies import key_batch
 from netpact.picking.features import compute_features
 from netpact.picking.kernel import Kernel, staircase
 from netpact.picking.learner import Selection, retrain, select
-from netpact.picking.recipe import ORIENTED, UNIT
+from netpact.picking.recipe import UNIT
+from netpact.picking.recipe_bytes import FONT_STEM, ORIENTED, SOBEL
 
 RECIPE = PickRecipe(width=8, margin=3, steps=3)
 
@@ -176,7 +178,11 @@ def test_features_do_not_depend_on_batches_and_threads(threads: int) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        for recipe in (PickRecipe(bits=3), PickRecipe(features=ORIENTED, cell=4, stride=2, orientations=12)):
+        for recipe in (
+            PickRecipe(bits=3),
+            PickRecipe(features=ORIENTED, cell=4, stride=2, orientations=12),
+            PickRecipe(features=SOBEL, stem=replace(FONT_STEM, cell=4, stride=2)),
+        ):
             whole = compute_features(recipe, x)
             assert (whole == np.rint(whole)).all()
             assert (np.concatenate([compute_features(recipe, x[i : i + 1]) for i in range(30)]) == whole).all()

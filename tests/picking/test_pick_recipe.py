@@ -11,13 +11,27 @@ from hypothesis import strategies as st
 
 from netpact import PickRecipe
 from netpact.core.errors import PactError
-from netpact.picking.recipe import BASE, ORIENTED, PIXELS, UNIT, allowed_most
+from netpact.layers import SobelOptions
+from netpact.picking.recipe import UNIT
+from netpact.picking.recipe_bytes import BASE, FEATURES, FONT_STEM, ORIENTED, SOBEL, allowed_most
 
 
 @st.composite
 def recipes(draw: st.DrawFn) -> PickRecipe:
-    cell, features = draw(st.integers(1, 12)), draw(st.sampled_from([PIXELS, ORIENTED, BASE]))
+    cell, features = draw(st.integers(1, 12)), draw(st.sampled_from(FEATURES))
+    orientations = draw(st.integers(2, 32))
+    stem = SobelOptions(
+        orientations=orientations,
+        inhibition=draw(st.integers(1, min(16, 128 // orientations))),
+        cell=cell,
+        stride=draw(st.integers(1, cell)),
+        roots=draw(st.integers(1, 2)),
+        straighten=draw(st.booleans()),
+        resize=draw(st.booleans()),
+        mirror=draw(st.booleans()),
+    )
     return PickRecipe(
+        stem=draw(st.sampled_from([FONT_STEM, stem])),
         features=features,
         bits=draw(st.integers(1, 8)),
         orientations=draw(st.integers(1, 32)),
@@ -29,7 +43,7 @@ def recipes(draw: st.DrawFn) -> PickRecipe:
         layer=draw(st.integers(1, 8)),
         start=draw(st.integers(0, 7)),
         width=draw(st.integers(0, 63)),
-        margin=draw(st.integers(0, 7 if features == BASE else 15)),
+        margin=draw(st.integers(0, 7 if features in (BASE, SOBEL) else 15)),
         steps=draw(st.integers(0, 7)),
         most=allowed_most(draw(st.integers(0, 1 << 36)), features),
     )
@@ -78,6 +92,27 @@ def test_recipes_with_a_base() -> None:
     assert one.at_most(44).to_bytes() == stops.to_bytes(4, "big")
 
 
+def test_recipes_with_the_stem_of_sobel_edges() -> None:
+    one = PickRecipe(features=SOBEL, start=5, width=42, margin=3, steps=4)
+    # 010: version; 0: the stem of fonts' digits; start, width, margin, steps; most: whether, mantissa, exponent.
+    assert one.to_bytes() == int("010 0 101 101010 011 100 0 0000".replace(" ", ""), 2).to_bytes(3, "big")
+    stops = int("010 0 101 101010 011 100 1 101100 0000 00".replace(" ", ""), 2)
+    assert one.at_most(44).to_bytes() == stops.to_bytes(4, "big")
+    other = replace(one, stem=SobelOptions(12, 3, 6, 3, 2, straighten=True, mirror=True))
+    # orientations - 2, inhibition - 1, cell - 1, stride - 1, roots - 1, straighten, resize, mirror
+    told = "010 1 01010 0010 0101 0010 1 1 0 1 101 101010 011 100 0".replace(" ", "")
+    assert other.to_bytes() == int(told.ljust(48, "0"), 2).to_bytes(6, "big")[: -(-len(told) // 8)]
+    assert PickRecipe.from_bytes(other.to_bytes()) == other
+
+
+def test_the_default_stem_is_said_in_one_way_only() -> None:
+    """Spelled out it would be a second message for the same recipe."""
+    spelled = "010 1 00110 0100 0111 0011 0 1 1 0 101 101010 011 100 0".replace(" ", "")
+    content = int(spelled.ljust(48, "0"), 2).to_bytes(6, "big")[: -(-len(spelled) // 8)]
+    with pytest.raises(PactError, match="not the bytes of a recipe"):
+        PickRecipe.from_bytes(content)
+
+
 def test_what_the_features_do_not_use_makes_no_difference() -> None:
     assert PickRecipe(cell=9) == PickRecipe(cell=3)
     assert PickRecipe(features=ORIENTED, bits=7) == PickRecipe(features=ORIENTED)
@@ -115,6 +150,14 @@ def test_widths_and_margins() -> None:
         ({"features": BASE, "start": 8}, "start"),
         ({"features": BASE, "margin": 8}, "margin"),
         ({"features": BASE, "most": 1 << 30}, "2080768 is allowed"),
+        ({"features": SOBEL, "start": 8}, "start"),
+        ({"features": SOBEL, "stem": "8-5-8-4"}, "stem: .*SobelOptions"),
+        ({"features": SOBEL, "stem": replace(FONT_STEM, orientations=1)}, "stem.orientations"),
+        ({"features": SOBEL, "stem": replace(FONT_STEM, orientations=20, inhibition=7)}, "stem.inhibition"),
+        ({"features": SOBEL, "stem": replace(FONT_STEM, cell=13)}, "stem.cell"),
+        ({"features": SOBEL, "stem": replace(FONT_STEM, stride=9)}, "stem.stride"),
+        ({"features": SOBEL, "stem": replace(FONT_STEM, roots=3)}, "stem.roots"),
+        ({"features": SOBEL, "stem": replace(FONT_STEM, mirror=1)}, "stem.mirror"),  # type: ignore[arg-type]
     ],
 )
 def test_impossible_settings_die_at_once(wrong: dict[str, Any], told: str) -> None:
@@ -130,6 +173,6 @@ def test_other_bytes_are_refused(content: Any) -> None:
 
 def test_a_later_learner_is_named() -> None:
     content = bytearray(replace(PickRecipe(), width=5).to_bytes())
-    content[0] |= 0x40
-    with pytest.raises(PactError, match="learner version 2"):
+    content[0] |= 0x60
+    with pytest.raises(PactError, match="learner version 3"):
         PickRecipe.from_bytes(bytes(content))

@@ -24,7 +24,8 @@ def theorem(certificate: SelectionCertificate) -> str:
 def assumptions(certificate: SelectionCertificate) -> tuple[str, ...]:
     premises: tuple[str, ...] = (
         f"The {certificate.samples:,} training samples are independent draws from one distribution.",
-        "The learner (kernel, training and picking) and the code of recipes were fixed before the sample was drawn.",
+        "The learner (features, kernel, training and picking) and the code of recipes were fixed before the sample was "
+        "drawn.",
         f"delta = {certificate.delta!r} was chosen before training.",
         "Arithmetic: the learner computes with integers, so every machine picks the same samples.",
     )
@@ -61,7 +62,7 @@ def sentence(certificate: SelectionCertificate) -> str:
     start = f"If {', and '.join(premises)}, with" if premises else "With"
     left_out = 0 if certificate.repeats else certificate.copies
     base = certificate.base_sha256
-    features = f", on features of the base (sha256 {base[:DIGITS_SHOWN]}...)," if base else ""
+    ground = f" and from the base (sha256 {base[:DIGITS_SHOWN]}...)" if base else ""
     copies = f" ({left_out:,} exact copies were left out)" if left_out else ""
     held_out = (
         ""
@@ -72,7 +73,7 @@ def sentence(certificate: SelectionCertificate) -> str:
     return (
         f"{start} probability at least {confidence(certificate.delta)} over the draw of the {certificate.samples:,} "
         f"training samples of {quote(certificate.data_name)}{copies}, the classifier that the recipe (sha256 "
-        f"{certificate.message_sha256[:DIGITS_SHOWN]}..., {certificate.message_bytes} bytes) makes from them{features} "
+        f"{certificate.message_sha256[:DIGITS_SHOWN]}..., {certificate.message_bytes} bytes) makes from them{ground} "
         f"errs on at most {percent_up(certificate.bound)} of new samples from the same distribution (sample "
         f"compression: {certificate.picked:,} samples picked, {certificate.errors:,} of the others wrong). "
         f"The picked samples as a message, on the same samples: {percent_up(certificate.subset_bound)}.{held_out} Each "

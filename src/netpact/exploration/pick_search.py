@@ -27,7 +27,7 @@ from netpact.exploration.trials import Trial
 from netpact.picking import FeatureBase, Picked, PickRecipe, verify_picked
 from netpact.picking.base import as_feature_base
 from netpact.picking.certifying import find_origin, pick_drawn
-from netpact.picking.recipe import allowed_most
+from netpact.picking.recipe_bytes import allowed_most
 
 BEST = "best.pick"
 _FEW = 4000  # samples that recipes are compared on
@@ -115,7 +115,7 @@ def _climb(bench: Bench, best: PickRecipe, rounds: int | None, *, features: bool
     done = 0
     while rounds is None or done < rounds:
         before = best
-        for change in changes(best, features=features):
+        for change in changes(best, bench.data, features=features):
             further: PickRecipe | None = change
             while further is not None and not bench.clock.is_over() and bench.score(best) > bench.score(further):
                 best, further = further, again(best, further)

@@ -25,7 +25,8 @@ from netpact.picking.classifier import PickedClassifier, count_wrong
 from netpact.picking.features import Given, check_inputs, read_samples
 from netpact.picking.file import Picked
 from netpact.picking.learner import Integers, Selection, select
-from netpact.picking.recipe import BASE, PIXELS, PickRecipe
+from netpact.picking.recipe import PickRecipe
+from netpact.picking.recipe_bytes import BASE, PIXELS
 
 _BATCH = 1000
 

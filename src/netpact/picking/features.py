@@ -14,10 +14,11 @@ from netpact.core.errors import PactError
 from netpact.core.progress import Progress
 from netpact.datasets import Samples
 from netpact.datasets.layout import layout_of
-from netpact.layers.oriented import MAX_SIDE, OrientedEdges, count_features
 from netpact.picking.base import FeatureBase
-from netpact.picking.reading import Features, Integers
-from netpact.picking.recipe import BASE, MOST_START, ORIENTED, PickRecipe
+from netpact.picking.reading import LOGITS, Features, Integers, Reading
+from netpact.picking.recipe import MOST_START, PickRecipe
+from netpact.picking.recipe_bytes import BASE, PIXELS
+from netpact.picking.stems import check_image, count_stem, make_stem
 
 _BATCH = 1000
 _MOST_NUMBERS = 1 << 31  # features of all samples together: 8 GB as float32
@@ -48,23 +49,16 @@ def check_inputs(recipe: PickRecipe, samples: Samples, base: FeatureBase | None 
     where = f"{samples.name}, inputs of shape {samples.input_shape}"
     if layout_of(samples):
         raise PactError("must be one tensor of real numbers between 0 and 1", where=where)
-    if recipe.features == BASE:
+    if recipe.needs_base:
         _check_base(recipe, samples, base)
     elif base is not None:
         raise PactError(
-            f"the recipe's features are {recipe.features!r}, not a base's", where="base", hint="leave it out"
+            f"the recipe's features are {recipe.features!r}, and scores start at 0: it needs no base",
+            where="base",
+            hint="leave it out",
         )
-    if recipe.features == ORIENTED and (
-        len(samples.input_shape) != 3
-        or samples.input_shape[0] not in (1, 3)
-        or max(samples.input_shape[1:]) > MAX_SIDE
-        or min(samples.input_shape[1:]) < recipe.cell
-    ):
-        raise PactError(
-            f"oriented features need images of 1 or 3 channels, {recipe.cell} to {MAX_SIDE} pixels a side",
-            where=where,
-            hint='features="pixels" takes any numbers between 0 and 1',
-        )
+    if recipe.features not in (PIXELS, BASE):
+        check_image(recipe, samples.input_shape, where=where)
     size = samples.count * count_of(recipe, samples.input_shape, base)
     if size > _MOST_NUMBERS:
         raise PactError(f"{size:,} features of all samples; at most {_MOST_NUMBERS:,} fit", where=where)
@@ -73,7 +67,7 @@ def check_inputs(recipe: PickRecipe, samples: Samples, base: FeatureBase | None 
 def _check_base(recipe: PickRecipe, samples: Samples, base: FeatureBase | None) -> None:
     if base is None:
         raise PactError(
-            "the recipe's features are those of a base network, and there is none",
+            "the recipe needs a base network, and there is none",
             where="base",
             hint="supply it: --base FILE.pact, or base=PATH in Python",
         )
@@ -91,21 +85,15 @@ def _check_base(recipe: PickRecipe, samples: Samples, base: FeatureBase | None) 
 
 
 def count_of(recipe: PickRecipe, input_shape: tuple[int, ...], base: FeatureBase | None = None) -> int:
-    if base is not None:
+    if recipe.features == BASE:
+        assert base is not None
         return base.reading(recipe.layer).count
-    if recipe.features != ORIENTED:
-        return math.prod(input_shape)
-    channels, height, width = input_shape
-    maps, rows, columns = count_features(
-        channels=channels,
-        height=height,
-        width=width,
-        orientations=recipe.orientations,
-        cell=recipe.cell,
-        stride=recipe.stride,
-        mirror=recipe.mirror,
-    )
-    return maps * rows * columns
+    return math.prod(input_shape) if recipe.features == PIXELS else math.prod(count_stem(recipe, input_shape))
+
+
+def _reading(recipe: PickRecipe, base: FeatureBase) -> Reading:
+    """Of the base: features and logits, or logits alone."""
+    return base.reading(recipe.layer if recipe.features == BASE else LOGITS)
 
 
 def read_samples(
@@ -121,7 +109,7 @@ def read_samples(
         if progress is not None:
             progress(seen, samples.count)
     if base is not None:
-        base.reading(recipe.layer).finish()
+        _reading(recipe, base).finish()
     levels = [one.levels for one in found if one.levels is not None]
     given = Given(np.concatenate([one.features for one in found]), np.concatenate(levels) if levels else None)
     return given, np.concatenate(labels)
@@ -135,9 +123,10 @@ def read_inputs(
     first: int = 0,
     name: str = "inputs",
 ) -> Given:
-    if base is not None:
-        return Given(*base.reading(recipe.layer)(x))
-    return Given(compute_features(recipe, x, first=first, name=name))
+    features, levels = (None, None) if base is None else _reading(recipe, base)(x)
+    if features is None or recipe.features != BASE:
+        features = compute_features(recipe, x, first=first, name=name)
+    return Given(features, levels)
 
 
 def compute_features(recipe: PickRecipe, x: NDArray[np.float32], *, first: int = 0, name: str = "inputs") -> Features:
@@ -151,17 +140,9 @@ def compute_features(recipe: PickRecipe, x: NDArray[np.float32], *, first: int =
             where=f"{name}, sample {first + int(np.argmin(inside))}",
             hint="scale inputs by constants that were fixed before the sample was drawn",
         )
-    if recipe.features != ORIENTED:
+    if recipe.features == PIXELS:
         levels = (1 << recipe.bits) - 1
         # The product of a float32 and 8 bits is exact in float64; halves go to the even integer, everywhere.
         return np.rint(flat.astype(np.float64) * levels).astype(np.float32)
-    stem = OrientedEdges(
-        orientations=recipe.orientations,
-        inhibition=recipe.inhibition,
-        cell=recipe.cell,
-        stride=recipe.stride,
-        straighten=recipe.straighten,
-        mirror=recipe.mirror,
-    )
     with torch.no_grad():
-        return np.asarray(stem(torch.from_numpy(x)).flatten(1).numpy(), dtype=np.float32)
+        return np.asarray(make_stem(recipe)(torch.from_numpy(x)).flatten(1).numpy(), dtype=np.float32)

@@ -14,6 +14,7 @@ from netpact.layers.whole.proving import run_counted
 from netpact.network.whole_run import WholeRun
 
 EXACT = 1 << 53  # float64 holds every integer below
+LOGITS = 0  # in place of a layer: its logits alone
 _LEVEL_BITS = 22  # of logits as they are handed on: 2^10 times a sample's similarity to itself
 
 Features = NDArray[np.float32]
@@ -23,24 +24,25 @@ Integers = NDArray[np.int64]
 class Reading:
     """Runs the base: the integers that one of its layers reads, rounded as that layer rounds them; and its logits.
 
+    layer  counted from the last one; LOGITS: no features
     most   the largest magnitude of a feature, for every input there is
     count  of features
     """
 
     def __init__(self, module: nn.Module, layer: int, *, input_shape: tuple[int, ...], name: str) -> None:
         layers, where = layers_of(module), f"base {name}"
-        if not 1 <= layer <= len(layers):
+        if not LOGITS <= layer <= len(layers):
             raise PactError(
                 f"there is no layer {layer}; counted from the last one, 1 to {len(layers)} read integers",
                 where=f"{where}, layer",
                 hint='the first layer reads the input itself: features="pixels" are those',
             )
-        self._grid = layers[-layer].grid
+        self._grid = None if layer == LOGITS else layers[-layer].grid
         self._run = WholeRun(_Tapped(module, layer))
         tapped = _Tapped(module, layer)
         with torch.no_grad():
             run_counted(tapped, torch.zeros(1, *input_shape))
-        self.count, self.most = tapped.entries, self._grid.most
+        self.count, self.most = tapped.entries, 0 if self._grid is None else self._grid.most
         self._fractions, self._logit_bits = tapped.fractions, tapped.most_logit.bit_length()
         # Squares of lengths and twice a product, each of at most so many terms: no sum of them is larger.
         largest = 4 * self.count * self.most**2
@@ -57,10 +59,13 @@ class Reading:
         if not np.isfinite(x).all():
             raise PactError("NaN or infinity in the inputs", where="inputs")
         values = self._run(np.ascontiguousarray(x, dtype=np.float32)).values.numpy()
-        grid, (fraction, logit_fraction) = self._grid, self._fractions
-        # Clamped multiples of 2^-fraction times a multiplier stay below 2^24: the layer itself could not run otherwise.
-        read = np.clip(np.ldexp(values[:, : self.count], fraction), grid.low << fraction, grid.high << fraction)
-        features = np.rint(np.ldexp(read * grid.gain, -grid.divide - fraction))
+        fraction, logit_fraction = self._fractions
+        features = values[:, : self.count]
+        if self._grid is not None:
+            # Clamped multiples of 2^-fraction times a multiplier stay below 2^24: the layer could not run otherwise.
+            low, high = self._grid.low << fraction, self._grid.high << fraction
+            features = np.clip(np.ldexp(features, fraction), low, high)
+            features = np.rint(np.ldexp(features * self._grid.gain, -self._grid.divide - fraction))
         logits = np.ldexp(values[:, self.count :], logit_fraction).astype(np.int64)
         spare = _LEVEL_BITS - self._logit_bits
         return features.astype(np.float32), logits << spare if spare >= 0 else logits >> -spare
@@ -72,7 +77,10 @@ class Reading:
 
 
 class _Tapped(nn.Module):
-    """The network with two outputs side by side: what one of its layers reads, when it is called first; the logits."""
+    """The network with two outputs side by side: what one of its layers reads, when it is called first; the logits.
+
+    Of LOGITS nothing is read: no columns come before those of the logits.
+    """
 
     def __init__(self, network: nn.Module, layer: int) -> None:
         super().__init__()
@@ -82,19 +90,24 @@ class _Tapped(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         seen: list[Tensor] = []
-        tap = layers_of(self.network)[-self._layer].register_forward_pre_hook(
-            lambda _, given: None if seen else seen.append(given[0].clone().flatten(1))
-        )
-        try:
+        if self._layer == LOGITS:
             logits = self.network(x)
-        finally:
-            tap.remove()
-        if not seen:
-            raise PactError("the layer is there but never called", where="layer")
-        if isinstance(logits, Counted) and isinstance(seen[0], Counted):
-            self.entries, self.most_logit = seen[0].shape[1], logits.account.most
-            self.fractions = seen[0].account.fraction, logits.account.fraction
-        return torch.cat([seen[0], logits], dim=1)
+        else:
+            tap = layers_of(self.network)[-self._layer].register_forward_pre_hook(
+                lambda _, given: None if seen else seen.append(given[0].clone().flatten(1))
+            )
+            try:
+                logits = self.network(x)
+            finally:
+                tap.remove()
+            if not seen:
+                raise PactError("the layer is there but never called", where="layer")
+        if isinstance(logits, Counted):
+            self.most_logit, fraction = logits.account.most, logits.account.fraction
+            self.fractions = fraction, fraction
+            if seen and isinstance(seen[0], Counted):
+                self.entries, self.fractions = seen[0].shape[1], (seen[0].account.fraction, fraction)
+        return torch.cat([*seen, logits], dim=1)
 
 
 def layers_of(module: nn.Module) -> list[WholeLayer]:
