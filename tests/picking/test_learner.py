@@ -162,6 +162,20 @@ def test_stopping_earlier_is_a_beginning_of_the_same_run() -> None:
     assert short.history == whole.history[:10]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_better_follows_where_a_search_stops(seed: int) -> None:
+    """Classes that overlap: after its best stop a run picks most of the samples."""
+    made = make(120, seed=seed)
+    features, labels, keys = made
+    whole, short = run(made), select(features, labels, RECIPE, classes=3, keys=keys, in_vain=False)
+    stopped = len(short.history)
+    assert short.history == whole.history[:stopped]
+    best = min(picked + wrong for picked, wrong in whole.history)
+    assert min(picked + wrong for picked, wrong in short.history) == best
+    assert stopped <= best + 1
+    assert whole.history[-1][1] == 0
+
+
 def test_the_picked_samples_alone_give_the_classifier() -> None:
     features, labels, _ = made = make(70, seed=5)
     found = run(made)

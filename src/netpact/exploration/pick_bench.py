@@ -60,7 +60,7 @@ class Bench:
             started = time.monotonic()
             # No run can come below what is known once it has picked as many: bad recipes end soon.
             drawn = self.draw(recipe.at_most(self._least * 65 // 64 + 1) if self._least else recipe)
-            history = self._histories[key] = drawn.run(self._working).history
+            history = self._histories[key] = drawn.run(self._working, in_vain=False).history
             self._least = min([*([self._least] if self._least else []), *(picked + wrong for picked, wrong in history)])
             self._scores[key] = self._tell(recipe, history, len(drawn.labels), started)
             seconds = time.monotonic() - started

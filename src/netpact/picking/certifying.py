@@ -93,7 +93,7 @@ class Drawn:
     repeats: bool
     base: FeatureBase | None = None
 
-    def run(self, progress: Progress | None = None) -> Selection:
+    def run(self, progress: Progress | None = None, *, in_vain: bool = True) -> Selection:
         return select(
             self.given.features,
             self.labels,
@@ -101,6 +101,7 @@ class Drawn:
             classes=self.classes,
             keys=self.keys,
             start=self.given.start(self.recipe),
+            in_vain=in_vain,
             progress=progress,
         )
 

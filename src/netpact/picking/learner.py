@@ -55,11 +55,13 @@ def select(
     classes: int,
     keys: list[bytes],
     start: Integers | None = None,
+    in_vain: bool = True,
     progress: Progress | None = None,
 ) -> Selection:
     """Run the recipe. keys: one for each sample; equal margins are decided by them, whatever the order of the samples.
 
-    start  (samples, classes) the scores before the first round, each a function of its own input; None: all are 0
+    start    (samples, classes) the scores before the first round, each a function of its own input; None: all are 0
+    in_vain  go on when as many are picked as an earlier stop would have selected: for a search, nothing better follows
 
     Preference: let S be picked and W stay wrong, and let V hold both and be a part of all samples U. In each round the
     pick from U is in V, where it is the lowest and wrong as well. So V has the same rounds, ends like U, and its wrong
@@ -69,6 +71,7 @@ def select(
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     state = _Run(features[order], labels[order], recipe, classes, None if start is None else start[order])
     history = []
+    least = len(labels)
     while True:
         margins = state.open_margins()
         wrong = np.flatnonzero(margins <= 0)
@@ -76,6 +79,9 @@ def select(
         if progress is not None:
             progress(len(state.picks), len(state.picks) + len(wrong))
         if not len(wrong) or len(state.picks) == recipe.most > 0:
+            break
+        least = min(least, len(state.picks) + len(wrong))
+        if not in_vain and len(state.picks) >= least:
             break
         state.add(int(margins.argmin()))
         state.train(1 << recipe.steps)
@@ -113,7 +119,7 @@ class _Run:
         self._scores = np.ascontiguousarray(begun.T, dtype=np.int64).copy()
         self._columns: list[Similarities] = []
         self._open = np.ones(len(labels), dtype=np.bool_)
-        self._among: Integers = np.zeros((0, 0), dtype=np.int64)  # similarities of picked samples
+        self._among: Similarities = np.zeros((0, 0), dtype=np.uint16)  # of picked samples to each other
         self._own: Integers = np.zeros((0, classes), dtype=np.int64)  # their scores
         self._weights: Integers = np.zeros((0, classes), dtype=np.int64)
         self.picks: Integers = np.zeros(0, dtype=np.int64)
@@ -143,7 +149,7 @@ class _Run:
         self._open[place] = False
         self.picks = np.append(self.picks, place)
         if had == len(self._among):  # room for twice as many
-            grown = np.zeros((2 * had + 1, 2 * had + 1), dtype=np.int64)
+            grown = np.zeros((2 * had + 1, 2 * had + 1), dtype=np.uint16)
             grown[:had, :had] = self._among
             self._among = grown
         self._among[had, : had + 1] = self._among[: had + 1, had] = column[self.picks]
@@ -168,7 +174,7 @@ class _Run:
             if margins[worst] >= self._margin:
                 break
             loser, winner = int(rest[worst].argmax()), int(labels[worst])
-            column = among[worst, :count]
+            column = among[worst, :count].astype(np.int64)
             is_winner, is_loser = labels == winner, labels == loser
             mine += np.where(is_winner, column, 0) - np.where(is_loser, column, 0)
             rest[:, winner] += np.where(is_winner, 0, column)

@@ -22,12 +22,13 @@ from netpact.network.rounding.convolving import Convolver
 from netpact.network.rounding.layer_lengths import LAYER_LENGTHS
 from netpact.network.rounding.length_call import Call, length_of
 from netpact.network.rounding.length_rules import rules_without_weights
+from netpact.network.rounding.norm_lengths import NORM_LENGTHS
 from netpact.network.rounding.rules import ADDITIONS, JOINS, MOVES, REVERSED, SUBTRACTIONS, apply_rule, is_covered
 from netpact.network.rounding.tokens import is_whole
 from netpact.network.rounding.tolerance import Constant, NoRuleError, Rounding, Spread, make_spread, value_of
 
 _RULES = rules_without_weights(moves=MOVES, joins=JOINS, sums=(ADDITIONS, SUBTRACTIONS, REVERSED)) | {
-    name: (None, rule) for name, rule in LAYER_LENGTHS.items()
+    name: (None, rule) for name, rule in (LAYER_LENGTHS | NORM_LENGTHS).items()
 }
 _HALVED = {"relu", "relu_"}  # cut off at 0: what is certainly below is 0 on every machine
 _CUT_IN_PLACE = {"relu", "relu_", "relu6", "hardtanh"}
