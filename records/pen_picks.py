@@ -23,5 +23,5 @@ if not ground.is_file():
     module.load_state_dict({name: weights.float() for name, weights in base.to_module().state_dict().items()})
     network = netpact.trace(module, made)
     netpact.seal(netpact.compress(network, netpact.WholeNumber(bits=8), samples=made)).write(ground)
-found = search_picks("mnist", out=folder / "pen-picks", base=ground, base_data=made, rounds=1)
+found = search_picks("mnist", out=folder / "pen-picks", base=ground, base_data=made, rounds=4)
 found.picked.write(folder / "mnist-pen.pick")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from netpact.deviations.attention_rules import softmax_slope
 from netpact.deviations.deviation import Deviation, LayerTensor, size_of
 from netpact.deviations.step import Operand, Step, as_deviation
 from netpact.network.nested import tensors_in
+from netpact.network.rounding.norm_call import NormCall, read_norm_call
 from netpact.network.rounding.norms import NORMS, inverse_root_error, mean_error
 from netpact.network.rounding.pointwise import ULPS
 from netpact.network.rounding.products import INVERSES, MATRIX_PRODUCTS
@@ -190,11 +190,10 @@ def _norm(step: Step) -> Tensor:
 
         max |w^| e / low + |(w - w^) c / r| + |b - b^|
     """
-    call = _norm_call(step)
     x, other = step.first, step.walk.other
     values = value_of(x.held)
-    groups = values.reshape(len(values), call.groups, -1) if call.groups else values.flatten(-call.axes)
-    n = groups.shape[-1]
+    call = read_norm_call(step.func.__name__, tuple(step.args[1:]), step.kwargs, tuple(values.shape))
+    groups, n = call.split(values), call.terms
     centred = groups - groups.mean(-1, keepdim=True) if call.centred else groups
     root = (centred.square().mean(-1) + call.eps).sqrt().reshape(len(values), -1)
     root = root - 2 * x.held.spread.flatten(1).amax(dim=1, keepdim=True)
@@ -216,37 +215,7 @@ def _norm(step: Step) -> Tensor:
     return torch.where(torch.isfinite(theta) & (felt.square() * n <= other.highest), bound, torch.inf)
 
 
-@dataclass(frozen=True)
-class _NormCall:
-    groups: int
-    axes: int
-    centred: bool
-    eps: float
-    weight: Any
-    bias: Any
-
-
-def _norm_call(step: Step) -> _NormCall:
-    name, given, named = step.func.__name__, list(step.args[1:]), step.kwargs
-    keys = {
-        "layer_norm": ("normalized_shape", "weight", "bias", "eps"),
-        "rms_norm": ("normalized_shape", "weight", "eps"),
-        "group_norm": ("num_groups", "weight", "bias", "eps"),
-        "instance_norm": ("running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps"),
-    }[name]
-    call = dict(zip(keys, given, strict=False)) | named
-    if name == "instance_norm" and not call.get("use_input_stats", True):
-        raise NoRuleError("with running statistics")
-    by_channels = name in ("group_norm", "instance_norm")
-    channels = value_of(step.first.held).shape[1]
-    groups = int(call.get("num_groups", channels)) if by_channels else 0
-    axes = 0 if by_channels else len(tuple(call["normalized_shape"]))
-    return _NormCall(
-        groups, axes, name != "rms_norm", call.get("eps", 1e-5) or 1e-5, call.get("weight"), call.get("bias")
-    )
-
-
-def _affine(step: Step, call: _NormCall, normed: Tensor) -> tuple[Tensor, Tensor]:
+def _affine(step: Step, call: NormCall, normed: Tensor) -> tuple[Tensor, Tensor]:
     """The largest |w^|, and what the weights' own difference adds. normed >= |c / r|"""
     shape = value_of(step.result).shape
     sides = (1, -1, *(1,) * (len(shape) - 2)) if call.groups else (1,) * (len(shape) - call.axes)

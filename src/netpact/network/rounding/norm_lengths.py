@@ -22,15 +22,13 @@ w and b cost what they cost there: max |w| multiplies all of that, gamma_4 |b| a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from netpact.algebra.outward import length_up, norm_up, round_up, round_up_float
 from netpact.network.rounding.length_call import Call, first_of, length_of
+from netpact.network.rounding.norm_call import NORM_NAMES, NormCall, read_norm_call
 from netpact.network.rounding.norms import inverse_root_error, mean_error
 from netpact.network.rounding.sum_rules import LEAST_VARIANCE
 from netpact.network.rounding.tolerance import NoRuleError, Spread, value_of
@@ -38,65 +36,15 @@ from netpact.network.rounding.tolerance import NoRuleError, Spread, value_of
 _ROOT = 1 - 2.0**-40  # covers the rounding of r as it is computed here
 
 
-@dataclass(frozen=True)
-class _Norm:
-    """One call. terms: how many entries a group has."""
-
-    terms: int
-    centred: bool
-    weight: Tensor | None
-    bias: Tensor | None
-    eps: float
-
-
-def layer_norm_length(call: Call) -> Tensor:
-    told = _told(call, ("normalized_shape", "weight", "bias", "eps"))
-    return _bound(call, _over_last(call, told, told.get("bias"), told.get("eps", 1e-5), centred=True))
-
-
-def rms_norm_length(call: Call) -> Tensor:
-    told = _told(call, ("normalized_shape", "weight", "eps"))
-    if told.get("eps") is None:  # then it is another number in every precision
-        raise NoRuleError("without eps")
-    return _bound(call, _over_last(call, told, None, told["eps"], centred=False))
-
-
-def group_norm_length(call: Call) -> Tensor:
-    told = _told(call, ("num_groups", "weight", "bias", "eps"))
-    return _bound(call, _over_channels(first_of(call), int(told["num_groups"]), told))
-
-
-def instance_norm_length(call: Call) -> Tensor:
-    names = ("running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps")
-    told, x = _told(call, names), first_of(call)
-    if not told.get("use_input_stats", True) or x.dim() < 3:
-        raise NoRuleError("of running statistics")
-    return _bound(call, _over_channels(x, x.shape[1], told))
-
-
-def _told(call: Call, names: tuple[str, ...]) -> dict[str, Any]:
-    return dict(zip(names, call.args[1:], strict=False)) | {k: v for k, v in call.kwargs.items() if k in names}
-
-
-def _over_last(call: Call, told: dict[str, Any], bias: Any, eps: float, *, centred: bool) -> _Norm:
-    shape = tuple(told["normalized_shape"])
-    if first_of(call).dim() <= len(shape):
-        raise NoRuleError("over the samples' axis")
-    return _Norm(math.prod(shape), centred, told.get("weight"), bias, eps)
-
-
-def _over_channels(x: Tensor, groups: int, told: dict[str, Any]) -> _Norm:
-    terms = x.numel() // (len(x) * groups)
-    return _Norm(terms, True, told.get("weight"), told.get("bias"), told.get("eps", 1e-5))
-
-
-def _bound(call: Call, norm: _Norm) -> Tensor:
+def norm_length(call: Call) -> Tensor:
+    given = first_of(call)
+    norm = read_norm_call(call.name, call.args[1:], call.kwargs, tuple(given.shape))
     if isinstance(norm.weight, Spread) or isinstance(norm.bias, Spread):
         raise NoRuleError("by numbers that are computed from parameters")
     if not norm.eps >= LEAST_VARIANCE:
         raise NoRuleError(f"with eps {norm.eps}")
-    r, n, moved = call.rounding, norm.terms, length_of(first_of(call))
-    x = value_of(first_of(call)).reshape(len(moved), -1, n)
+    r, n, moved = call.rounding, norm.terms, length_of(given)
+    x = norm.split(value_of(given))
     sizes = norm_up(x.reshape(-1, n)).view(x.shape[:2])  # of each group
     spot = x.mean(dim=2, keepdim=True) if norm.centred else x.new_zeros(())
     root = ((x - spot).square().mean(dim=2) + norm.eps).sqrt()
@@ -112,7 +60,7 @@ def _bound(call: Call, norm: _Norm) -> Tensor:
     return _scaled(call, norm, found, reach=norm_up(reach), least=least)
 
 
-def _scaled(call: Call, norm: _Norm, found: Tensor, *, reach: Tensor, least: Tensor) -> Tensor:
+def _scaled(call: Call, norm: NormCall, found: Tensor, *, reach: Tensor, least: Tensor) -> Tensor:
     """What w and b add. reach: the norm of each row's numbers, from above; least: the smallest `low` of a row."""
     r, steep, size = call.rounding, round_up((1 + 2 * reach) / least), norm_up(call.value)
     if norm.weight is not None:
@@ -127,9 +75,4 @@ def _scaled(call: Call, norm: _Norm, found: Tensor, *, reach: Tensor, least: Ten
     return round_up(found + r.underflow(1) * (4 * call.root + 2 * reach))
 
 
-NORM_LENGTHS: dict[str, Callable[[Call], Tensor]] = {
-    "layer_norm": layer_norm_length,
-    "group_norm": group_norm_length,
-    "instance_norm": instance_norm_length,
-    "rms_norm": rms_norm_length,
-}
+NORM_LENGTHS = dict.fromkeys(NORM_NAMES, norm_length)
