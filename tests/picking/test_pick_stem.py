@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from network.whole_nets import samples, whole
 
+import netpact
 from netpact import Data, Pact, PickRecipe, pick, verify_picked
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Samples, as_samples
 from netpact.exploration.pick_changes import changes
 from netpact.layers import SobelEdges
 from netpact.picking import reading
-from netpact.picking.base import as_feature_base
+from netpact.picking.base import FeatureBase, as_feature_base
 from netpact.picking.features import read_inputs, read_samples
 from netpact.picking.learner import select
 from netpact.picking.reading import LOGITS
@@ -49,6 +51,17 @@ def test_logits_are_those_that_come_with_features(rest: Data, ground: Pact) -> N
     assert start is not None
     assert np.array_equal(start, levels >> 2)
     assert np.array_equal(given.features, read_inputs(ALONE, inputs(rest)).features)
+
+
+def test_logits_of_any_integer_network() -> None:
+    for seed in range(6):
+        module, compressed = whole(seed)
+        pact = netpact.seal(compressed)
+        base = FeatureBase("drawn", pact, pact.to_module(module))
+        x = next(iter(samples().batches(8)))[0]
+        alone, beside = base.reading(LOGITS), base.reading(1)
+        assert np.array_equal(alone(x)[1], beside(x)[1])
+        assert alone._fractions[1] == beside._fractions[1]
 
 
 def test_stated_and_verified(rest: Data, ground: Pact, others: Samples) -> None:
