@@ -58,7 +58,8 @@ def search(options: SearchOptions, ground: BaseOptions, run: RunOptions) -> None
 
     With --kind sample-compression the classifier is a kernel machine in integers that picks the samples it needs; the
     bound pays for how many they are. Only --data, --budget, --rounds, --delta, --out, --base and --base-data apply. The
-    base is a .pact file of an integer network (method whole) from other data: features are what its layers read.
+    base is a .pact file of an integer network (method whole) from other data: samples are compared by what its layers
+    read, or by their edges, and scores may start at its logits.
 
     Example: netpact search --data digits --budget 2m --out digits-search
 
