@@ -18,7 +18,7 @@ from netpact.picking.features import compute_features
 from netpact.picking.kernel import Kernel, staircase
 from netpact.picking.learner import Selection, retrain, select
 from netpact.picking.recipe import UNIT
-from netpact.picking.recipe_bytes import FONT_STEM, ORIENTED, SOBEL
+from netpact.picking.recipe_bytes import FONT_STEM, HASH, LOWEST, ORDERS, ORIENTED, SOBEL
 
 RECIPE = PickRecipe(width=8, margin=3, steps=3)
 
@@ -67,7 +67,7 @@ def slow_select(
         wrong = [one for one in wrong if one[0] <= 0]
         if not wrong or len(picks) == recipe.most > 0:
             return picks, len(wrong)
-        picks.append(min(wrong)[2])
+        picks.append((min(wrong) if recipe.order == LOWEST else min(wrong, key=lambda one: one[1]))[2])
         weights.append([0] * classes)
         for _ in range(2**recipe.steps):
             margins = [margin(i) for i in picks]
@@ -80,7 +80,13 @@ def slow_select(
             weights[worst][rivals.index(max(rivals))] -= 1
 
 
-@pytest.mark.parametrize("recipe", [RECIPE, PickRecipe(width=10, margin=5, steps=2), PickRecipe(width=6, most=4)])
+BY_HASH = PickRecipe(width=8, margin=3, steps=3, order=HASH)
+BOTH = pytest.mark.parametrize("order", ORDERS)
+
+
+@pytest.mark.parametrize(
+    "recipe", [RECIPE, PickRecipe(width=10, margin=5, steps=2), PickRecipe(width=6, most=4), BY_HASH]
+)
 def test_it_is_the_obvious_learner(recipe: PickRecipe) -> None:
     features, labels, keys = made = make(26, seed=1)
     found = run(made, recipe)
@@ -108,21 +114,32 @@ def test_similarities_are_those_of_the_definition() -> None:
         assert block[i].tolist() == [similarity(features[i], other, 70_000) for other in features]
 
 
-def test_the_order_of_the_samples_decides_nothing() -> None:
+@BOTH
+def test_the_order_of_the_samples_decides_nothing(order: str) -> None:
     features, labels, keys = made = make(80, seed=2)
-    first = run(made)
+    recipe = replace(RECIPE, order=order)
+    first = run(made, recipe)
     for seed in range(3):
-        order = np.random.default_rng(seed).permutation(80)
-        again = run((features[order], labels[order], [keys[i] for i in order]))
-        assert [keys[i] for i in first.picks] == [keys[i] for i in order[again.picks]]
-        assert sorted(keys[i] for i in first.wrong) == sorted(keys[i] for i in order[again.wrong])
+        turned = np.random.default_rng(seed).permutation(80)
+        again = run((features[turned], labels[turned], [keys[i] for i in turned]), recipe)
+        assert [keys[i] for i in first.picks] == [keys[i] for i in turned[again.picks]]
+        assert sorted(keys[i] for i in first.wrong) == sorted(keys[i] for i in turned[again.wrong])
 
 
+def test_the_first_wrong_one_by_its_hash_is_picked() -> None:
+    made = make(60, seed=3)
+    keys = made[2]
+    picks = run(made, BY_HASH).picks
+    assert keys[picks[0]] == min(keys), "at first all are wrong"
+    assert picks.tolist() != run(made).picks.tolist()
+
+
+@BOTH
 @pytest.mark.parametrize("most", [0, 5, 20])
 @pytest.mark.parametrize("seed", range(6))
-def test_preference(seed: int, most: int) -> None:
+def test_preference(seed: int, most: int, order: str) -> None:
     """Any set between what is selected and all samples selects the same: what the theorem rests on."""
-    recipe = PickRecipe(width=8, margin=3, steps=3, most=most)
+    recipe = PickRecipe(width=8, margin=3, steps=3, most=most, order=order)
     features, labels, keys = made = make(70, seed=seed)
     whole = run(made, recipe)
     selected = {*whole.picks.tolist(), *whole.wrong.tolist()}
@@ -135,10 +152,11 @@ def test_preference(seed: int, most: int) -> None:
         assert (again.coefficients == whole.coefficients).all()
 
 
+@BOTH
 @pytest.mark.parametrize("most", [0, 6])
-def test_coherence(most: int) -> None:
+def test_coherence(most: int, order: str) -> None:
     """A further sample that is wrong in the end is selected when it is there."""
-    recipe = PickRecipe(width=8, margin=3, steps=3, most=most)
+    recipe = PickRecipe(width=8, margin=3, steps=3, most=most, order=order)
     features, labels, keys = make(90, seed=9)
     seen = 0
     for i in range(50, 90):
@@ -167,7 +185,7 @@ def test_nothing_better_follows_where_a_search_stops(seed: int) -> None:
     """Classes that overlap: after its best stop a run picks most of the samples."""
     made = make(120, seed=seed)
     features, labels, keys = made
-    whole, short = run(made), select(features, labels, RECIPE, classes=3, keys=keys, in_vain=False)
+    whole, short = run(made), select(features, labels, RECIPE, classes=3, keys=keys, enough=int.__ge__)
     stopped = len(short.history)
     assert short.history == whole.history[:stopped]
     best = min(picked + wrong for picked, wrong in whole.history)

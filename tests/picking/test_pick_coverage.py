@@ -10,6 +10,7 @@ from netpact import PickRecipe
 from netpact.certificates import selection_bound
 from netpact.picking.kernel import Kernel
 from netpact.picking.learner import select
+from netpact.picking.recipe_bytes import ORDERS
 
 DELTA, REPEATS, SAMPLES = 0.05, 400, 40
 FEW, PLACES, MESSAGE_BITS = 60, 256, 16  # of a message that changes the classifier
@@ -36,9 +37,10 @@ def simulate(recipe: PickRecipe) -> list[tuple[int, int, float]]:
     return found
 
 
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("most", [0, 4])
-def test_the_risk_is_below_the_bound_as_often_as_is_said(most: int) -> None:
-    runs = simulate(PickRecipe(width=8, margin=2, steps=4, most=most))
+def test_the_risk_is_below_the_bound_as_often_as_is_said(most: int, order: str) -> None:
+    runs = simulate(PickRecipe(width=8, margin=2, steps=4, most=most, order=order))
     bounds = {n: selection_bound(selected=n, samples=SAMPLES, delta=DELTA) for n in range(SAMPLES + 1)}
     broken = sum(risk > bounds[picked + wrong] for picked, wrong, risk in runs)
     assert binomtest(broken, REPEATS, DELTA, alternative="greater").pvalue > 1e-3, broken

@@ -13,7 +13,7 @@ from netpact import PickRecipe
 from netpact.core.errors import PactError
 from netpact.layers import SobelOptions
 from netpact.picking.recipe import UNIT
-from netpact.picking.recipe_bytes import BASE, FEATURES, FONT_STEM, ORIENTED, SOBEL, allowed_most
+from netpact.picking.recipe_bytes import BASE, FEATURES, FONT_STEM, HASH, ORDERS, ORIENTED, SOBEL, allowed_most
 
 
 @st.composite
@@ -42,6 +42,7 @@ def recipes(draw: st.DrawFn) -> PickRecipe:
         mirror=draw(st.booleans()),
         layer=draw(st.integers(1, 8)),
         start=draw(st.integers(0, 7)),
+        order=draw(st.sampled_from(ORDERS)),
         width=draw(st.integers(0, 63)),
         margin=draw(st.integers(0, 7 if features in (BASE, SOBEL) else 15)),
         steps=draw(st.integers(0, 7)),
@@ -105,6 +106,18 @@ def test_recipes_with_the_stem_of_sobel_edges() -> None:
     assert PickRecipe.from_bytes(other.to_bytes()) == other
 
 
+def test_recipes_that_pick_by_hash() -> None:
+    """Version 3, two bits for the kind of features, then as in the version that has them otherwise."""
+    edges = PickRecipe(features=SOBEL, start=5, width=42, margin=3, steps=4, order=HASH).at_most(44)
+    told = "011 00 0 101 101010 011 100 1 101100 0000"
+    assert edges.to_bytes() == int(told.replace(" ", "").ljust(32, "0"), 2).to_bytes(4, "big")
+    pixels = PickRecipe(bits=4, width=20, margin=5, steps=4, order=HASH)
+    told = "011 01 011 010100 0101 100 0"
+    assert pixels.to_bytes() == int(told.replace(" ", "").ljust(24, "0"), 2).to_bytes(3, "big")
+    assert str(pixels).startswith("pixels, order hash, bits 4")
+    assert {PickRecipe(features=kind, order=HASH).to_bytes()[0] >> 3 for kind in FEATURES} == {12, 13, 14, 15}
+
+
 def test_the_default_stem_is_said_in_one_way_only() -> None:
     """Spelled out it would be a second message for the same recipe."""
     spelled = "010 1 00110 0100 0111 0011 0 1 1 0 101 101010 011 100 0".replace(" ", "")
@@ -136,6 +149,7 @@ def test_widths_and_margins() -> None:
     ("wrong", "told"),
     [
         ({"features": "words"}, "pixels"),
+        ({"order": "first"}, "lowest"),
         ({"bits": 9}, "bits: must be an integer from 1 to 8"),
         ({"width": 64}, "width"),
         ({"margin": -1}, "margin"),
@@ -173,6 +187,6 @@ def test_other_bytes_are_refused(content: Any) -> None:
 
 def test_a_later_learner_is_named() -> None:
     content = bytearray(replace(PickRecipe(), width=5).to_bytes())
-    content[0] |= 0x60
-    with pytest.raises(PactError, match="learner version 3"):
+    content[0] |= 0x80
+    with pytest.raises(PactError, match="learner version 4"):
         PickRecipe.from_bytes(bytes(content))

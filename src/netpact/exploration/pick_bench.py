@@ -13,8 +13,11 @@ from netpact.exploration.clock import Clock
 from netpact.exploration.trials import Trial
 from netpact.picking import FeatureBase, PickRecipe
 from netpact.picking.certifying import Drawn, draw_samples
+from netpact.picking.recipe_bytes import LOWEST
 
 _GROWTH = 1.6  # of the time of a run with the samples, as an exponent: for what is set aside
+_LEAST_RUN = 60.0  # seconds that a run may take, whatever the budget: one that ends sooner has little to show
+_AGAIN = 2.0  # a run that ends here is made once more, and its classifier is tested
 _KEPT = 4  # kinds of features of few samples; of all samples there is memory for one
 
 History = tuple[tuple[int, int], ...]
@@ -60,16 +63,27 @@ class Bench:
             started = time.monotonic()
             # No run can come below what is known once it has picked as many: bad recipes end soon.
             drawn = self.draw(recipe.at_most(self._least * 65 // 64 + 1) if self._least else recipe)
-            history = self._histories[key] = drawn.run(self._working, in_vain=False).history
+            history = self._histories[key] = drawn.run(self._working, enough=self._enough(started)).history
             self._least = min([*([self._least] if self._least else []), *(picked + wrong for picked, wrong in history)])
             self._scores[key] = self._tell(recipe, history, len(drawn.labels), started)
             seconds = time.monotonic() - started
             self.clock.reserve(3 * seconds * (self.data.train.count / self._samples.train.count) ** _GROWTH)
         return self._histories[key]
 
+    def _enough(self, started: float) -> Callable[[int, int], bool]:
+        """No later stop can be better; or what the run has taken would just be left for the same run once more."""
+
+        def ask(picked: int, least: int) -> bool:
+            taken = time.monotonic() - started
+            if taken > _LEAST_RUN:
+                self.clock.reserve(_AGAIN * taken)
+            return picked >= least or (picked > 0 and taken > _LEAST_RUN and self.clock.is_over())
+
+        return ask
+
     def draw(self, recipe: PickRecipe) -> Drawn:
         """Features are computed once for all recipes that differ in what comes after."""
-        key = replace(recipe, width=0, margin=0, steps=0, start=0, most=0).to_bytes()
+        key = replace(recipe, width=0, margin=0, steps=0, start=0, order=LOWEST, most=0).to_bytes()
         if key not in self._drawn:
             while len(self._drawn) >= (1 if self.is_whole else _KEPT):
                 self._drawn.pop(next(iter(self._drawn)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +94,7 @@ class Drawn:
     repeats: bool
     base: FeatureBase | None = None
 
-    def run(self, progress: Progress | None = None, *, in_vain: bool = True) -> Selection:
+    def run(self, progress: Progress | None = None, *, enough: Callable[[int, int], bool] | None = None) -> Selection:
         return select(
             self.given.features,
             self.labels,
@@ -101,7 +102,7 @@ class Drawn:
             classes=self.classes,
             keys=self.keys,
             start=self.given.start(self.recipe),
-            in_vain=in_vain,
+            enough=enough,
             progress=progress,
         )
 

@@ -1,13 +1,14 @@
 """select: pick samples and train on them in turn, until the others are right.
 
 A kernel machine in integers. It starts with all scores 0, so that every sample is wrong, or with those of a base. In
-each round the sample with the lowest margin, among those that are not picked yet, is picked if it is wrong; then a
-margin perceptron goes on with all that are picked so far. What was picked and trained depends on the picked samples
-alone (and on a base that is older than all samples), and on nothing that differs between machines.
+each round a wrong sample that is not picked yet is picked, the one with the lowest margin or the first by its hash;
+then a margin perceptron goes on with all that are picked so far. What was picked and trained depends on the picked
+samples alone (and on a base that is older than all samples), and on nothing that differs between machines.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from netpact.core.progress import Progress
 from netpact.picking.features import Features
 from netpact.picking.kernel import Kernel, Similarities
 from netpact.picking.recipe import PickRecipe
+from netpact.picking.recipe_bytes import HASH
 
 _LAST = np.iinfo(np.int64).max
 _MOST_SIMILARITIES = 1 << 32  # 8 GB of them
@@ -55,18 +57,19 @@ def select(
     classes: int,
     keys: list[bytes],
     start: Integers | None = None,
-    in_vain: bool = True,
+    enough: Callable[[int, int], bool] | None = None,
     progress: Progress | None = None,
 ) -> Selection:
     """Run the recipe. keys: one for each sample; equal margins are decided by them, whatever the order of the samples.
 
-    start    (samples, classes) the scores before the first round, each a function of its own input; None: all are 0
-    in_vain  go on when as many are picked as an earlier stop would have selected: for a search, nothing better follows
+    start   (samples, classes) the scores before the first round, each a function of its own input; None: all are 0
+    enough  for a search, which looks for the best place to stop: whether a run may end here, with so many picked, and
+            the fewest picked and wrong ones that any stop until now would have had
 
     Preference: let S be picked and W stay wrong, and let V hold both and be a part of all samples U. In each round the
-    pick from U is in V, where it is the lowest and wrong as well. So V has the same rounds, ends like U, and its wrong
-    ones are W. Coherence: a further sample that is wrong at the end is
-    picked before, or stays wrong. Both are what selection_bound needs.
+    pick from U is in V, where it is wrong and the lowest, or the first by its hash, as well. So V has the same rounds,
+    ends like U, and its wrong ones are W. Coherence: a further sample that is wrong at the end is picked before, or
+    stays wrong. Both are what selection_bound needs.
     """
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     state = _Run(features[order], labels[order], recipe, classes, None if start is None else start[order])
@@ -81,9 +84,9 @@ def select(
         if not len(wrong) or len(state.picks) == recipe.most > 0:
             break
         least = min(least, len(state.picks) + len(wrong))
-        if not in_vain and len(state.picks) >= least:
+        if enough is not None and enough(len(state.picks), least):
             break
-        state.add(int(margins.argmin()))
+        state.add(int(wrong[0] if recipe.order == HASH else margins.argmin()))
         state.train(1 << recipe.steps)
     return Selection(order[state.picks], state.coefficients(), order[wrong], tuple(history))
 

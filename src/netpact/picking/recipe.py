@@ -14,6 +14,8 @@ from netpact.picking.recipe_bytes import (
     FEATURES,
     FIELDS,
     FONT_STEM,
+    LOWEST,
+    ORDERS,
     ORIENTED,
     PIXELS,
     SOBEL,
@@ -39,6 +41,8 @@ class PickRecipe:
     start     for sobel and base, with a base of the same classes: scores start at its logits, times 2^(start + 3) and
               divided by the power of two above the largest possible one, in units of a sample's similarity to itself.
               0: scores start at 0, and sobel needs no base
+    order     which wrong sample is picked next. lowest: the one with the lowest margin. hash: the first one by the hash
+              of the sample, which serves where many samples stay wrong
     width     similarity halves at a squared distance of 2^(width / 2), rounded down
     margin    training goes on while a picked sample's margin is below 2^(margin - 2) times the similarity to itself
     steps     at most 2^steps training steps for each picked sample
@@ -56,6 +60,7 @@ class PickRecipe:
     stem: SobelOptions = FONT_STEM
     layer: int = 1
     start: int = 0
+    order: str = LOWEST
     width: int = 20
     margin: int = 4
     steps: int = 4
@@ -63,6 +68,7 @@ class PickRecipe:
 
     def __post_init__(self) -> None:
         check_choice(self.features, FEATURES, where="features")
+        check_choice(self.order, ORDERS, where="order")
         for name in _FLAGS:
             check_flag(getattr(self, name), where=name)
         for name, bits, least in FIELDS[self.features]:
@@ -101,14 +107,14 @@ class PickRecipe:
         return (UNIT << self.margin) >> 2
 
     def to_bytes(self) -> bytes:
-        return write_recipe(self.features, self._numbers(), self.stem, self.most)
+        return write_recipe(self.features, self.order, self._numbers(), self.stem, self.most)
 
     @classmethod
     def from_bytes(cls, message: bytes) -> PickRecipe:
         """The recipe of a message; only what to_bytes writes is accepted."""
-        features, numbers, stem, most = read_recipe(message)
+        features, order, numbers, stem, most = read_recipe(message)
         values = {name: bool(value) if name in _FLAGS else value for name, value in numbers.items()}
-        found = cls(features=features, stem=stem, most=most, **values)  # type: ignore[arg-type]
+        found = cls(features=features, order=order, stem=stem, most=most, **values)  # type: ignore[arg-type]
         if found.to_bytes() != message:
             raise PactError("not the bytes of a recipe: something follows, or is padded", where="recipe")
         return found
@@ -121,7 +127,8 @@ class PickRecipe:
         stem = {one.name: int(getattr(self.stem, one.name)) for one in fields(self.stem)}
         told = {**(stem if self.features == SOBEL else {}), **self._numbers()}
         told |= {"most": self.most} if self.most else {}
-        return f"{self.features}, " + ", ".join(f"{name} {value}" for name, value in told.items())
+        kind = self.features if self.order == LOWEST else f"{self.features}, order {self.order}"
+        return f"{kind}, " + ", ".join(f"{name} {value}" for name, value in told.items())
 
     def _numbers(self) -> dict[str, int]:
         return {name: int(getattr(self, name)) for name, _, _ in FIELDS[self.features]}
@@ -142,4 +149,10 @@ def _check_stem(stem: SobelOptions) -> None:
 
 
 def _used(features: str) -> set[str]:
-    return {"features", "most", *(["stem"] if features == SOBEL else []), *(name for name, _, _ in FIELDS[features])}
+    return {
+        "features",
+        "order",
+        "most",
+        *(["stem"] if features == SOBEL else []),
+        *(name for name, _, _ in FIELDS[features]),
+    }

@@ -1,6 +1,6 @@
 """The bytes of a recipe: a version, the kind of features, fields of fixed width, and where to stop.
 
-What a version can say never changes. A recipe is written in the one version that has its features.
+What a version can say never changes. A recipe is written in the one version that has its features and its order.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from dataclasses import fields, replace
 from netpact.core.errors import PactError
 from netpact.layers.sobel_edges import SobelOptions
 
-LEARNER_VERSION = 2  # of kernel, training and picking; what they do is what a certificate assumes to be older than data
+LEARNER_VERSION = 3  # of kernel, training and picking; what they do is what a certificate assumes to be older than data
 PIXELS, ORIENTED, BASE, SOBEL = "pixels", "oriented", "base", "sobel"
 FEATURES = (PIXELS, ORIENTED, BASE, SOBEL)
+LOWEST, HASH = "lowest", "hash"
+ORDERS = (LOWEST, HASH)
 # Chosen on digits drawn by fonts (docs/search.md). A recipe says in one bit that its stem is this one.
 FONT_STEM = SobelOptions(
     orientations=8, inhibition=5, cell=8, stride=4, roots=1, straighten=True, resize=True, mirror=False
@@ -48,14 +50,16 @@ STEM_FIELDS: Fields = (
 )
 _FLAGS = {one.name for one in fields(FONT_STEM) if isinstance(getattr(FONT_STEM, one.name), bool)}
 _VERSION_BITS = 3
-_KINDS = {0: (PIXELS, ORIENTED), 1: (BASE,), 2: (SOBEL,)}  # of features, by the version that has them
+# Of features, by the version that has them. The last one picks in the order of hashes, all others the lowest margin.
+_KINDS = {0: (PIXELS, ORIENTED), 1: (BASE,), 2: (SOBEL,), 3: (SOBEL, PIXELS, ORIENTED, BASE)}
+_HASH_VERSION = 3
 _MANTISSA_BITS, _EXPONENT_BITS = 6, {PIXELS: 5, ORIENTED: 5, BASE: 4, SOBEL: 4}  # of most
 
 
-def write_recipe(features: str, values: Mapping[str, int], stem: SobelOptions, most: int) -> bytes:
+def write_recipe(features: str, order: str, values: Mapping[str, int], stem: SobelOptions, most: int) -> bytes:
     """One integer of fixed fields, padded with zero bits to whole bytes."""
-    version, kinds = next((version, kinds) for version, kinds in _KINDS.items() if features in kinds)
-    parts = [(version, _VERSION_BITS), (kinds.index(features), len(kinds) - 1)]
+    version = next(version for version, kinds in _KINDS.items() if features in kinds and _order_of(version) == order)
+    parts = [(version, _VERSION_BITS), (_KINDS[version].index(features), _kind_bits(version))]
     if features == SOBEL:
         parts += [(int(stem != FONT_STEM), 1)]
         if stem != FONT_STEM:
@@ -73,7 +77,15 @@ def write_recipe(features: str, values: Mapping[str, int], stem: SobelOptions, m
     return (value << (8 * length - total)).to_bytes(length, "big")
 
 
-def read_recipe(message: bytes) -> tuple[str, dict[str, int], SobelOptions, int]:
+def _order_of(version: int) -> str:
+    return HASH if version == _HASH_VERSION else LOWEST
+
+
+def _kind_bits(version: int) -> int:
+    return (len(_KINDS[version]) - 1).bit_length()
+
+
+def read_recipe(message: bytes) -> tuple[str, str, dict[str, int], SobelOptions, int]:
     """What write_recipe was given. Padding, and whether the values are possible, are left to the caller."""
     reader = _Reader(message)
     version = reader.take(_VERSION_BITS)
@@ -83,7 +95,7 @@ def read_recipe(message: bytes) -> tuple[str, dict[str, int], SobelOptions, int]
             where="recipe",
             hint="a newer netpact may know it",
         )
-    features, stem = _KINDS[version][reader.take(len(_KINDS[version]) - 1)], FONT_STEM
+    features, stem = _KINDS[version][reader.take(_kind_bits(version))], FONT_STEM
     if features == SOBEL and reader.take(1):
         told = {name: reader.take(bits) + least for name, bits, least in STEM_FIELDS}
         stem = replace(stem, **{name: bool(value) if name in _FLAGS else value for name, value in told.items()})  # type: ignore[arg-type]
@@ -92,7 +104,7 @@ def read_recipe(message: bytes) -> tuple[str, dict[str, int], SobelOptions, int]
     if reader.take(1):
         mantissa, shift = reader.take(_MANTISSA_BITS), reader.take(_EXPONENT_BITS[features])
         most = mantissa if not shift else (1 << _MANTISSA_BITS) + mantissa << shift - 1
-    return features, values, stem, most
+    return features, _order_of(version), values, stem, most
 
 
 def allowed_most(count: int, features: str = PIXELS) -> int:

@@ -104,8 +104,8 @@ _PICKED = """
 A recipe of a few bytes makes the classifier from the training samples that it picks; the bound pays for how many
 they are ([sample-compression.md](sample-compression.md)). What is in the file is the recipe, so `netpact verify` picks
 again. The learner was made by looking at digits and MNIST, so it is not older than these samples, and no recipe pays
-for that. That Sobel edges serve it, alone and from a base's logits, was tried on MNIST's test images, so test errors and
-hold-out bounds of those rows are biased. A row that needs a base rests on that network from other data too, and is
+for that. That Sobel edges serve it, alone and from a base's logits, was tried on MNIST's test images, so test errors
+and hold-out bounds of those rows are biased. A row that needs a base rests on that network from other data too, and is
 checked with `--base records/BASE`: [priors.md](priors.md) says what that assumes.
 
 | setting | bound | published | recipe, bytes | picked | wrong of the others | test error | minutes | file | needs |
