@@ -52,7 +52,10 @@ class Bench:
         self._drawn: dict[bytes, Drawn] = {}
 
     def score(self, recipe: PickRecipe) -> float:
-        """The bound that the recipe would have if it stopped at its best place."""
+        """The bound that the recipe would have if it stopped at its best place.
+
+        From few samples: if the same share of all samples were selected. A longer recipe that pays there pays here.
+        """
         self.history(recipe)
         return self._scores[recipe.to_bytes()]
 
@@ -92,8 +95,9 @@ class Bench:
 
     def _tell(self, recipe: PickRecipe, history: History, samples: int, started: float) -> float:
         selected = min(picked + wrong for picked, wrong in history)
-        bits = code_bits(len(recipe.to_bytes()))
-        score = selection_bound(selected=selected, samples=samples, code_bits=bits, delta=self.delta)
+        bits, every = code_bits(len(recipe.to_bytes())), samples * self.data.train.count // self._samples.train.count
+        share = -(-selected * every // samples)
+        score = selection_bound(selected=share, samples=every, code_bits=bits, delta=self.delta)
         trial = Trial(f"{recipe} ({samples:,} samples)", selected, bits, score, time.monotonic() - started)
         self.ledger.append(trial)
         if self._progress is not None:

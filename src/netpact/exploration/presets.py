@@ -26,7 +26,7 @@ PRESETS = {
     "fashion_mnist": Preset(
         "fashion_mnist", ("sobel:7-6-6-3-1-1",), (8.0,), rounds=32, seed=1, training_steps=4000, starts=4
     ),
-    "cifar10": Preset("cifar10", ("contours:8-4-2-3",), (8.0,), rounds=10, seed=1, training_steps=4000, starts=4),
+    "cifar10": Preset("cifar10", ("contours:8-4-2-3",), (8.0,), rounds=30, seed=3, training_steps=4000, starts=4),
     "digits": Preset("digits", ("linear", "oriented:8-5-4-2-1"), (4.0, 6.0, 8.0), rounds=8),
     "mnist-learned": Preset("mnist", ("p4m:lnconv:4-2-16-1-3-1-16-2-3-1-32-1",), (7.0,), rounds=6),
     "fashion_mnist-learned": Preset(
