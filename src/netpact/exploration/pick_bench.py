@@ -17,6 +17,7 @@ from netpact.picking.recipe_bytes import LOWEST
 
 _GROWTH = 1.6  # of the time of a run with the samples, as an exponent: for what is set aside
 _LEAST_RUN = 60.0  # seconds that a run may take, whatever the budget: one that ends sooner has little to show
+_PATIENCE = 200  # picks after which nothing better is expected, beside as many as the best stop took
 _AGAIN = 2.0  # a run that ends here is made once more, and its classifier is tested
 _KEPT = 4  # kinds of features of few samples; of all samples there is memory for one
 
@@ -73,14 +74,15 @@ class Bench:
             self.clock.reserve(3 * seconds * (self.data.train.count / self._samples.train.count) ** _GROWTH)
         return self._histories[key]
 
-    def _enough(self, started: float) -> Callable[[int, int], bool]:
-        """No later stop can be better; or what the run has taken would just be left for the same run once more."""
+    def _enough(self, started: float) -> Callable[[int, int, int], bool]:
+        """No later stop can be better; none was for as many picks again; or there is no time for the same run again."""
 
-        def ask(picked: int, least: int) -> bool:
+        def ask(picked: int, least: int, best: int) -> bool:
             taken = time.monotonic() - started
             if taken > _LEAST_RUN:
                 self.clock.reserve(_AGAIN * taken)
-            return picked >= least or (picked > 0 and taken > _LEAST_RUN and self.clock.is_over())
+            out_of_time = picked > 0 and taken > _LEAST_RUN and self.clock.is_over()
+            return picked >= least or picked > 2 * best + _PATIENCE or out_of_time
 
         return ask
 

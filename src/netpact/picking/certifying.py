@@ -94,7 +94,9 @@ class Drawn:
     repeats: bool
     base: FeatureBase | None = None
 
-    def run(self, progress: Progress | None = None, *, enough: Callable[[int, int], bool] | None = None) -> Selection:
+    def run(
+        self, progress: Progress | None = None, *, enough: Callable[[int, int, int], bool] | None = None
+    ) -> Selection:
         return select(
             self.given.features,
             self.labels,

@@ -57,14 +57,14 @@ def select(
     classes: int,
     keys: list[bytes],
     start: Integers | None = None,
-    enough: Callable[[int, int], bool] | None = None,
+    enough: Callable[[int, int, int], bool] | None = None,
     progress: Progress | None = None,
 ) -> Selection:
     """Run the recipe. keys: one for each sample; equal margins are decided by them, whatever the order of the samples.
 
     start   (samples, classes) the scores before the first round, each a function of its own input; None: all are 0
     enough  for a search, which looks for the best place to stop: whether a run may end here, with so many picked, and
-            the fewest picked and wrong ones that any stop until now would have had
+            the fewest picked and wrong ones that any stop until now would have had, after how many picks
 
     Preference: let S be picked and W stay wrong, and let V hold both and be a part of all samples U. In each round the
     pick from U is in V, where it is wrong and the lowest, or the first by its hash, as well. So V has the same rounds,
@@ -74,7 +74,7 @@ def select(
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     state = _Run(features[order], labels[order], recipe, classes, None if start is None else start[order])
     history = []
-    least = len(labels)
+    least, best = len(labels), 0
     while True:
         margins = state.open_margins()
         wrong = np.flatnonzero(margins <= 0)
@@ -83,8 +83,8 @@ def select(
             progress(len(state.picks), len(state.picks) + len(wrong))
         if not len(wrong) or len(state.picks) == recipe.most > 0:
             break
-        least = min(least, len(state.picks) + len(wrong))
-        if enough is not None and enough(len(state.picks), least):
+        least, best = min((least, best), (len(state.picks) + len(wrong), len(state.picks)))
+        if enough is not None and enough(len(state.picks), least, best):
             break
         state.add(int(wrong[0] if recipe.order == HASH else margins.argmin()))
         state.train(1 << recipe.steps)
