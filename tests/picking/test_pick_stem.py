@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ import torch
 from network.whole_nets import samples, whole
 
 import netpact
-from netpact import Data, Pact, PickRecipe, pick, verify_picked
+from netpact import Data, Pact, PickRecipe, as_data, pick, verify_picked
 from netpact.core.errors import PactError
 from netpact.datasets import ArraySamples, Samples, as_samples
+from netpact.exploration import search_picks
 from netpact.exploration.pick_changes import changes
 from netpact.layers import SobelEdges
 from netpact.picking import reading
@@ -119,13 +121,18 @@ def test_preference_and_coherence(rest: Data, ground: Pact) -> None:
 
 
 def test_features_that_are_too_large_matter_only_where_they_are_read(
-    rest: Data, ground: Pact, monkeypatch: pytest.MonkeyPatch
+    rest: Data, ground: Pact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a base whose activations are too large for exact distances, logits can be used all the same."""
     monkeypatch.setattr(reading, "EXACT", 1 << 10)
     with pytest.raises(PactError, match="squared distances may reach"):
         pick(rest, PickRecipe(features="base", start=5, width=30), base=ground)
     assert pick(rest, FROM_BASE, base=ground).certificate is not None
+    found = search_picks(rest, out=tmp_path, rounds=0, base=ground)
+    assert found.picked.recipe.features == "sobel"
+    halves = as_data((inputs(rest, 300), np.arange(300) % 2))
+    with pytest.raises(PactError, match="squared distances may reach"):
+        search_picks(halves, out=tmp_path / "halves", rounds=0, base=ground)
 
 
 @pytest.mark.parametrize(

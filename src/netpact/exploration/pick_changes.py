@@ -27,10 +27,13 @@ _STRIDES = ((4, 2), (6, 3), (8, 4), (10, 5), (6, 4), (8, 3))  # cell and stride
 
 def starts(bench: Bench) -> Iterator[PickRecipe]:
     """One recipe for each kind of features that the data allow; with a base for each of its layers."""
-    kinds = [PickRecipe(features=PIXELS)] if bench.base is None else _on_base(bench.base, bench.data)
     shape = bench.data.input_shape
-    if len(shape) == 3 and shape[0] in (1, 3) and 8 <= min(shape[1:]) <= max(shape[1:]) <= MAX_SIDE:
-        kinds += _on_stems(bench.base, bench.data, is_small=min(shape[1:]) < 16)
+    fits = len(shape) == 3 and shape[0] in (1, 3) and 8 <= min(shape[1:]) <= max(shape[1:]) <= MAX_SIDE
+    kinds = _on_stems(bench.base, bench.data, is_small=min(shape[1:]) < 16) if fits else []
+    if bench.base is None:
+        kinds = [PickRecipe(features=PIXELS), *kinds]
+    else:
+        kinds = _on_base(bench.base, bench.data, needed=not kinds) + kinds
     for kind in kinds:
         width = _start_width(bench.draw(kind))
         for near in (-1, 1):
@@ -50,15 +53,15 @@ def _on_stems(base: FeatureBase | None, data: Data, *, is_small: bool) -> list[P
     ]
 
 
-def _on_base(base: FeatureBase, data: Data) -> list[PickRecipe]:
-    """Layers that read too many or too large integers are passed over, unless all are."""
+def _on_base(base: FeatureBase, data: Data, *, needed: bool) -> list[PickRecipe]:
+    """Layers that read too many or too large integers are passed over; needed: unless all are."""
     weights = _LOGITS if base.classes == data.classes else (0,)
     found: list[PickRecipe] = []
     for layer in range(1, min(base.layers, 8) + 1):
         try:
             check_inputs(PickRecipe(features=BASE, layer=layer), data.train, base)
         except PactError:
-            if not found and layer == min(base.layers, 8):
+            if needed and not found and layer == min(base.layers, 8):
                 raise
             continue
         found += [PickRecipe(features=BASE, layer=layer, start=start) for start in weights]
