@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -19,8 +20,8 @@ from adversary.test_other_kernels import at_random, in_order, last_first, normed
 from torch import Tensor, nn
 from torch.nn import functional
 
-from netpact.network.rounding import norm_lengths
-from netpact.network.rounding.tolerance import Lengths, Spread, as_constant, make_spread, rounding, value_of
+from netpact.network.rounding import norm_lengths, norms
+from netpact.network.rounding.tolerance import Lengths, Rounding, Spread, as_constant, make_spread, rounding, value_of
 
 WEIGHT, BIAS = torch.tensor([0.1, -3.0, 1.0, 0.5]), torch.tensor([5.0, 0.0, -1.0, 2.0])
 
@@ -232,6 +233,39 @@ def test_a_bias_counts_in_every_place() -> None:
     assert isinstance(found, Spread)
     assert found.length is not None
     assert 4 * 2.0**-24 / 3 * 8 <= float(found.length) < 1e-5
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_the_rounding_of_the_root_itself_counts(length: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mean far from 0 cancels in float64 too: what is left of r is known to fewer digits, and `low` is below it."""
+    x = 1e4 + draw((1, 256))
+    lows: list[Tensor] = []
+    home = norm_lengths if length else norms
+    kept = home.inverse_root_error
+
+    def listen(r: Rounding, n: int, squares: Tensor, eps: float, low: Tensor) -> Tensor:
+        lows.append(low)
+        return kept(r, n, squares, eps, low)
+
+    monkeypatch.setattr(home, "inverse_root_error", listen)
+    zero = torch.zeros(1, dtype=torch.float64)
+    with rounding("float64", lengths=Lengths(alone=True) if length else None):
+        functional.layer_norm(make_spread(x, None if length else torch.zeros_like(x), zero), (256,), eps=1e-9)
+    root = (x[0] - x[0].mean()).square().mean().add(1e-9).sqrt()
+    own = norms.own_error(256)
+    assert float(lows[0].flatten()) <= float(root * (1 - own) - own * x.norm() / 16)
+    assert float(lows[0].flatten()) > float(root) * (1 - 1e-8)
+    # The bound on it, against numbers of 60 digits, in the worst of many draws.
+    worst = 0.0
+    for seed in range(20):
+        z = 1e4 + draw((1, 256), seed)
+        with mpmath.workdps(60):
+            exact = [mpmath.mpf(float(entry)) for entry in z[0]]
+            mean = sum(exact) / 256
+            right = mpmath.sqrt(sum((entry - mean) ** 2 for entry in exact) / 256 + mpmath.mpf(1e-9))
+            here = (z[0] - z[0].mean()).square().mean().add(1e-9).sqrt()
+            worst = max(worst, float(abs(mpmath.mpf(float(here)) - right)))
+    assert 0 < worst <= float(own * (root + x.norm() / 16))
 
 
 def test_each_row_has_its_own_length() -> None:

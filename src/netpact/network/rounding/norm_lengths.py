@@ -29,11 +29,11 @@ from torch import Tensor
 from netpact.algebra.outward import length_up, norm_up, round_up, round_up_float
 from netpact.network.rounding.length_call import Call, first_of, length_of
 from netpact.network.rounding.norm_call import NORM_NAMES, NormCall, read_norm_call
-from netpact.network.rounding.norms import inverse_root_error, mean_error
+from netpact.network.rounding.norms import inverse_root_error, mean_error, own_error
 from netpact.network.rounding.sum_rules import LEAST_VARIANCE
 from netpact.network.rounding.tolerance import NoRuleError, Spread, value_of
 
-_ROOT = 1 - 2.0**-40  # covers the rounding of r as it is computed here
+_DOWN = 1 - 2.0**-40  # covers the few roundings of `low`
 
 
 def norm_length(call: Call) -> Tensor:
@@ -48,8 +48,9 @@ def norm_length(call: Call) -> Tensor:
     sizes = norm_up(x.reshape(-1, n)).view(x.shape[:2])  # of each group
     spot = x.mean(dim=2, keepdim=True) if norm.centred else x.new_zeros(())
     root = ((x - spot).square().mean(dim=2) + norm.eps).sqrt()
-    low = torch.maximum(root - round_up(moved / math.sqrt(n))[:, None], torch.full_like(root, math.sqrt(norm.eps)))
-    low = low * _ROOT
+    own = own_error(n)
+    left = root * (1 - own) - round_up((moved[:, None] + own * sizes) / math.sqrt(n))
+    low = torch.maximum(left, torch.full_like(root, math.sqrt(norm.eps))) * _DOWN
     reach = round_up(sizes + moved[:, None])
     theta = inverse_root_error(r, n, round_up(reach.square() / n), norm.eps, low)
     lost = math.sqrt(n) * r.underflow(n + 2)

@@ -61,6 +61,15 @@ def mean_error(r: Rounding, n: int) -> float:
     return r.gamma(4 * n)
 
 
+def own_error(n: int) -> float:
+    """Of a root as it is computed here in float64, relative to itself; and, times sqrt(mean(x^2)), of the mean in it.
+
+    The mean of n entries is off by at most gamma_n mean |x|, a difference by u more of both, so c is off by at most
+    (gamma_n + 3 u) |x| in the Euclidean norm, of which r is one; squares, mean, eps and root take n + 4 roundings of r.
+    """
+    return (n + 8) * 2.0**-52
+
+
 def inverse_root_error(r: Rounding, n: int, squares: Tensor, eps: float, low: Tensor) -> Tensor:
     """Of 1 / r, relative, with squares >= mean(x^2); infinite where (2) says nothing."""
     tau = r.gamma(9 * n + 16) * (squares + eps) / low.square()
@@ -93,8 +102,9 @@ def _normed(r: Rounding, groups: _Groups) -> Normed:
     c = x - mean
     root = (c.square().mean(-1, keepdim=True) + eps).sqrt()
     rho = s.square().mean(-1, keepdim=True).sqrt()
-    low = torch.maximum(root - rho, torch.full_like(root, math.sqrt(eps))) * (1 - 2.0**-40)
-    squares = size.square().mean(-1, keepdim=True)
+    squares, own = size.square().mean(-1, keepdim=True), own_error(terms)
+    left = root * (1 - own) - rho - own * squares.sqrt()
+    low = torch.maximum(left, torch.full_like(root, math.sqrt(eps))) * (1 - 2.0**-40)
     theta = inverse_root_error(r, terms, squares, eps, low)
     moved = (s + wide + c.abs() * rho / root) / low
     off = mean_error(r, terms) * level + r.gamma(8) * (size + level) + r.underflow(terms + 2)
