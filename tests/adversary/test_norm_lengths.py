@@ -266,6 +266,7 @@ def test_the_rounding_of_the_root_itself_counts(length: bool, monkeypatch: pytes
             here = (z[0] - z[0].mean()).square().mean().add(1e-9).sqrt()
             worst = max(worst, float(abs(mpmath.mpf(float(here)) - right)))
     assert 0 < worst <= float(own * (root + x.norm() / 16))
+    assert own >= (2 * 256 + 7) * 2.0**-53, "gamma_n + 3 u and n + 4 roundings, in any order of the sums"
 
 
 def test_each_row_has_its_own_length() -> None:
