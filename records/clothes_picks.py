@@ -1,4 +1,4 @@
-"""Make the record of Fashion-MNIST by sample compression: python records/clothes_picks.py FOLDER (some two minutes).
+"""Make the record of Fashion-MNIST by sample compression: python records/clothes_picks.py FOLDER (a minute).
 
 Order, width, margin, steps and where to stop were found by some eight runs on the training images, the stem by six on
 5,000 test images. All of it is in the recipe, so it is paid for.

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ import pytest
 import torch
 
 from netpact import Data, Picked, PickRecipe, as_data, load_data, pick, verify_picked
-from netpact.certificates import SelectionCertificate, selection_bound
+from netpact.certificates import SelectionCertificate, code_bits, selection_bound
 from netpact.cli.app import run
 from netpact.coding.format.pact import pack_parts
 from netpact.core.errors import PactError
 from netpact.exploration import search_picks
+from netpact.exploration.clock import Clock
+from netpact.exploration.pick_bench import Bench
 from netpact.picking.classifier import count_wrong
 from netpact.picking.file import CONTAINER_VERSION, MAGIC
 
@@ -233,3 +236,29 @@ def test_a_run_that_would_outlast_the_budget_ends_with_what_it_has(
     monkeypatch.undo()
     patient = search_picks(digits, out=tmp_path, budget_seconds=1e-6)
     assert stated(patient.picked).bound < 0.2, "one run is made, whatever the budget"
+
+
+def make_bench(data: Data, few: int) -> Bench:
+    return Bench(data, None, few=few, delta=0.05, clock=Clock(None), ledger=[])
+
+
+def test_few_samples_are_judged_as_all_would_be(digits: Data) -> None:
+    """By the share that they select: the bytes of a recipe weigh as much as they will in the end."""
+    bench = make_bench(digits, 300)
+    recipe = PickRecipe(width=20, margin=5)
+    selected = min(picked + wrong for picked, wrong in bench.history(recipe))
+    projected = -(-selected * 1437 // 300)
+    bits = code_bits(len(recipe.to_bytes()))
+    assert bench.score(recipe) == selection_bound(selected=projected, samples=1437, code_bits=bits, delta=0.05)
+    assert bench.ledger[0].errors == selected
+    whole = make_bench(digits, 5000)
+    selected = min(picked + wrong for picked, wrong in whole.history(recipe))
+    assert whole.score(recipe) == selection_bound(selected=selected, samples=1437, code_bits=bits, delta=0.05)
+
+
+def test_when_a_run_of_a_search_ends(digits: Data) -> None:
+    enough = make_bench(digits, 300)._enough(time.monotonic())
+    assert not enough(99, 100, 98)
+    assert enough(100, 100, 98), "as many are picked as an earlier stop selected"
+    assert not enough(500, 900, 150)
+    assert enough(501, 900, 150), "nothing better for as many picks again, and 200"

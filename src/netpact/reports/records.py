@@ -176,7 +176,7 @@ _WHEN = """
   twenty short searches on Fashion-MNIST's training images chose them there, none on MNIST's. That a bit should cost
   half in rounds was seen on both training sets and on fonts' digits; it is in no decoder.
 - *After 46.52 % for CIFAR-10*: 30 rounds of its search in place of 10, at half the price of a bit; in no decoder. The
-  same price, and no other change, took CIFAR-10 and MNIST without a stem from 52.49 and 6.44 % to what they are.
+  same price took CIFAR-10 and MNIST without a stem from 52.49 and 6.44 % to what they are.
 - *Afterwards*: the forms `projection` and `low-rank`, and the families from alexnet to shufflenet. No row uses them.
 - delta = 0.05 and the exact form of the bound have been the defaults throughout.
 
